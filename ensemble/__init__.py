@@ -1,0 +1,1 @@
+"""The contract between the stages: tensors, transform, errors, profiles, configuration."""

@@ -1,0 +1,129 @@
+"""The declared image transform: from encoded bytes to the classifier's pixels.
+
+One frozen value says everything that has to be equal at training and at serving time. The DALI
+graph (``preprocess.graph``) and the reference (``preprocess.reference``) are both driven by it;
+neither has a constant of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ensemble.errors import ContractMismatch
+
+FILTERS = ("triangular", "cubic", "lanczos3", "nearest")
+LAYOUTS = ("CHW", "HWC")
+COLOURS = ("RGB", "BGR")
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Shorter side to ``resize_shorter``, centre crop, ``(x - mean) / std``, layout.
+
+    Attributes:
+        resize_shorter: length of the shorter side after the resize, pixels.
+        crop_height: height of the centre crop, pixels.
+        crop_width: width of the centre crop, pixels.
+        filter: resampling kernel; ``triangular`` is what Pillow and torchvision call bilinear.
+        antialias: widen the kernel when shrinking. Off gives the aliased pixels of
+            ``cv2.INTER_LINEAR``, tens of levels away on a detailed photograph.
+        mean: subtracted per channel, in levels of 0..255, in the order of ``colour``.
+        std: divided by per channel, in levels of 0..255.
+        layout: ``CHW`` (ONNX exports of PyTorch) or ``HWC`` (TensorFlow).
+        colour: channel order that the classifier was trained on.
+        apply_exif: turn the picture as its EXIF orientation says before anything else.
+    """
+
+    resize_shorter: int = 256
+    crop_height: int = 224
+    crop_width: int = 224
+    filter: str = "triangular"
+    antialias: bool = True
+    mean: tuple[float, float, float] = (127.0, 127.0, 127.0)
+    std: tuple[float, float, float] = (128.0, 128.0, 128.0)
+    layout: str = "CHW"
+    colour: str = "RGB"
+    apply_exif: bool = True
+
+    def __post_init__(self) -> None:
+        """Reject a transform that no image could go through.
+
+        Raises:
+            ContractMismatch: naming the field, what it may be, and what it was.
+        """
+        smallest = max(self.crop_height, self.crop_width)
+        _require(min(self.crop_height, self.crop_width) >= 1, "crop", ">= 1 pixel", smallest)
+        _require(
+            self.resize_shorter >= smallest,
+            "resize_shorter",
+            f">= the crop ({smallest} pixels)",
+            self.resize_shorter,
+        )
+        _require(self.filter in FILTERS, "filter", f"one of {FILTERS}", self.filter)
+        _require(self.layout in LAYOUTS, "layout", f"one of {LAYOUTS}", self.layout)
+        _require(self.colour in COLOURS, "colour", f"one of {COLOURS}", self.colour)
+        _require(len(self.mean) == 3, "mean", "three numbers", self.mean)
+        _require(
+            len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std
+        )
+
+    @property
+    def pixels_shape(self) -> tuple[int, int, int]:
+        """Shape of one image's PIXELS, without the batch axis."""
+        if self.layout == "CHW":
+            return (3, self.crop_height, self.crop_width)
+        return (self.crop_height, self.crop_width, 3)
+
+    def resized(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width, in pixels, after the resize of an upright picture.
+
+        The longer side is rounded half up, as DALI does (torchvision truncates: at most one
+        column of difference).
+        """
+        shorter = min(height, width)
+        scale = self.resize_shorter / shorter
+        return tuple(  # type: ignore[return-value]
+            self.resize_shorter if side == shorter else int(side * scale + 0.5)
+            for side in (height, width)
+        )
+
+    def to_json(self) -> str:
+        """The text that ``from_json`` reads back, one field a line."""
+        return json.dumps(asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "transform") -> Transform:
+        """A checked transform.
+
+        Args:
+            text: a JSON object; a field that is left out keeps its default.
+            source: where the text came from, for the message.
+
+        Raises:
+            ContractMismatch: not a JSON object, an unknown field, or a bad value.
+        """
+        try:
+            data: Any = json.loads(text)
+        except ValueError as error:
+            raise ContractMismatch(f"{source}: not JSON: {error}") from error
+        known = {field.name for field in fields(cls)}
+        if not isinstance(data, dict) or set(data) - known:
+            got = sorted(set(data) - known) if isinstance(data, dict) else type(data).__name__
+            raise ContractMismatch(f"{source}: expected the fields {sorted(known)}, got {got}")
+        for name in ("mean", "std"):
+            if name in data:
+                data[name] = tuple(data[name])
+        return cls(**data)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Transform:
+        """The transform in a JSON file; see ``from_json``."""
+        return cls.from_json(path.read_text(encoding="utf-8"), str(path))
+
+
+def _require(holds: bool, name: str, expected: str, got: object) -> None:
+    if not holds:
+        raise ContractMismatch(f"transform: {name} must be {expected}, got {got}")

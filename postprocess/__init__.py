@@ -1,0 +1,1 @@
+"""Logits to classes, scores and labels. Library code: ``model.py`` only calls it."""

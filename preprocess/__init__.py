@@ -1,0 +1,1 @@
+"""Encoded image bytes to pixels. Library code: ``model.py`` only calls it."""

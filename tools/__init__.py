@@ -1,0 +1,1 @@
+"""The command line and everything that runs beside Triton rather than inside it."""
