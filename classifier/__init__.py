@@ -1,0 +1,1 @@
+"""Pixels to logits where Triton has no ONNX Runtime backend of its own."""

@@ -1,0 +1,179 @@
+"""The four model configurations, as a function of target, profile and what is being served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ensemble.errors import ContractMismatch
+from ensemble.profiles import DEFAULT, PROFILES, STAGES
+from ensemble.tensors import IMAGE, TensorSpec, answers, logits, pixels
+from ensemble.transform import Transform
+
+TARGETS = ("gpu", "cpu")
+PREPROCESSORS = ("python", "dali")
+CLASSIFIERS = ("onnxruntime", "tensorrt-ep", "tensorrt-plan")
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Everything that the four configurations depend on.
+
+    Attributes:
+        target: ``gpu`` for NVIDIA's container, ``cpu`` for the server of the PyPI wheel.
+        profile: the batching settings, by name.
+        max_batch_size: the most images of one request, and of one batch.
+        classes: length of LOGITS.
+        top_k: how many classes an answer holds.
+        instances: of preprocess and of classifier, ``cpu`` target: one a core.
+        transform: the declared image transform.
+        preprocess: ``python`` hosts DALI in the Python backend and isolates bad images;
+            ``dali`` is the native backend, where a bad image fails its whole batch.
+        classifier: how the ``gpu`` target runs the ONNX file.
+        max_image_bytes: the largest encoded image, bytes.
+        max_image_pixels: the largest picture by its header, pixels.
+        max_image_aspect: longer side over shorter side.
+    """
+
+    target: str = "gpu"
+    profile: str = DEFAULT
+    max_batch_size: int = 64
+    classes: int = 1000
+    top_k: int = 5
+    instances: int = 1
+    transform: Transform = field(default_factory=Transform)
+    preprocess: str = "python"
+    classifier: str = "onnxruntime"
+    max_image_bytes: int = 32 * 1024 * 1024
+    max_image_pixels: int = 50_000_000
+    max_image_aspect: int = 50
+
+    def __post_init__(self) -> None:
+        """Reject what can't be rendered, naming the choices."""
+        for name, choices in (
+            ("target", TARGETS),
+            ("profile", tuple(PROFILES)),
+            ("preprocess", PREPROCESSORS),
+            ("classifier", CLASSIFIERS),
+        ):
+            if getattr(self, name) not in choices:
+                raise ContractMismatch(f"{name}: expected {choices}, got {getattr(self, name)!r}")
+        if self.target == "cpu" and (self.preprocess, self.classifier) != ("python", "onnxruntime"):
+            raise ContractMismatch(
+                "target cpu: the wheel's server has the Python backend only, "
+                f"got preprocess={self.preprocess} classifier={self.classifier}"
+            )
+        if not 1 <= self.top_k <= self.classes:
+            raise ContractMismatch(f"top_k: expected 1 to {self.classes}, got {self.top_k}")
+        if self.max_batch_size < 1 or self.instances < 1:
+            raise ContractMismatch(
+                "max_batch_size and instances: expected 1 or more, "
+                f"got {self.max_batch_size} and {self.instances}"
+            )
+
+
+def configurations(deployment: Deployment) -> dict[str, Fields]:
+    """Model name to its fields, in the proto's own names."""
+    return {
+        "preprocess": _preprocess(deployment),
+        "classifier": _classifier(deployment),
+        "postprocess": _postprocess(deployment),
+        "ensemble": _ensemble(deployment),
+    }
+
+
+def _preprocess(d: Deployment) -> Fields:
+    fields = _stage(d, "preprocess", (IMAGE,), (pixels(d.transform),))
+    fields["input"][0]["allow_ragged_batch"] = True
+    fields |= {"backend": d.preprocess}
+    if d.preprocess == "python":
+        fields["parameters"] = _parameters(
+            max_image_aspect=d.max_image_aspect,
+            max_image_bytes=d.max_image_bytes,
+            max_image_pixels=d.max_image_pixels,
+            num_threads=1 if d.target == "cpu" else 4,
+        )
+    return fields | _instances(d)
+
+
+def _classifier(d: Deployment) -> Fields:
+    fields = _stage(d, "classifier", (pixels(d.transform),), (logits(d.classes),))
+    fields |= _instances(d)
+    if d.target == "cpu":
+        return fields | {"backend": "python", "parameters": _parameters(num_threads=1)}
+    if d.classifier == "tensorrt-plan":
+        return fields | {"backend": "tensorrt", "default_model_filename": "model.plan"}
+    fields |= {"backend": "onnxruntime", "default_model_filename": "model.onnx"}
+    if d.classifier == "tensorrt-ep":
+        fields["optimization"] = {"execution_accelerators": _tensorrt_provider(d)}
+    return fields
+
+
+def _tensorrt_provider(d: Deployment) -> Fields:
+    shape = "x".join(str(side) for side in d.transform.pixels_shape)
+    provider = {
+        "name": "tensorrt",
+        "parameters": {
+            "precision_mode": "FP16",
+            "trt_engine_cache_enable": "true",
+            "trt_engine_cache_path": "/tmp/tandem-engines",
+            "trt_profile_min_shapes": f"PIXELS:1x{shape}",
+            "trt_profile_opt_shapes": f"PIXELS:{min(8, d.max_batch_size)}x{shape}",
+            "trt_profile_max_shapes": f"PIXELS:{d.max_batch_size}x{shape}",
+        },
+    }
+    return {"gpu_execution_accelerator": [provider]}
+
+
+def _postprocess(d: Deployment) -> Fields:
+    fields = _stage(d, "postprocess", (logits(d.classes),), answers(d.top_k))
+    return fields | {"backend": "python", "instance_group": [{"kind": "KIND_CPU", "count": 1}]}
+
+
+def _ensemble(d: Deployment) -> Fields:
+    wires = (("IMAGE",), ("PIXELS",), ("LOGITS",), tuple(s.name for s in answers(d.top_k)))
+    steps = [
+        {
+            "model_name": stage,
+            "model_version": -1,
+            "input_map": {name: name for name in wires[n]},
+            "output_map": {name: name for name in wires[n + 1]},
+        }
+        for n, stage in enumerate(STAGES)
+    ]
+    return {
+        "name": "ensemble",
+        "platform": "ensemble",
+        "max_batch_size": d.max_batch_size,
+        "input": [_tensor(IMAGE)],
+        "output": [_tensor(spec) for spec in answers(d.top_k)],
+        "ensemble_scheduling": {"step": steps},
+    }
+
+
+def _stage(
+    d: Deployment, name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
+) -> Fields:
+    fields = {
+        "name": name,
+        "max_batch_size": d.max_batch_size,
+        "input": [_tensor(spec) for spec in inputs],
+        "output": [_tensor(spec) for spec in outputs],
+    }
+    batching = PROFILES[d.profile].dynamic_batching(name)
+    return fields if batching is None else fields | {"dynamic_batching": batching}
+
+
+def _instances(d: Deployment) -> Fields:
+    kind = "KIND_CPU" if d.target == "cpu" else "KIND_GPU"
+    return {"instance_group": [{"kind": kind, "count": d.instances}]}
+
+
+def _tensor(spec: TensorSpec) -> Fields:
+    return {"name": spec.name, "data_type": spec.data_type, "dims": list(spec.dims)}
+
+
+def _parameters(**values: int) -> Fields:
+    return {name: {"string_value": str(value)} for name, value in values.items()}

@@ -1,0 +1,180 @@
+"""Named batching settings. Each value stands here once, with its reason, source and cost.
+
+A profile is applied to ``preprocess``, ``classifier`` and ``postprocess`` alike unless a setting
+names its stages. The ensemble itself has no queue, so it has nothing to set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+STAGES = ("preprocess", "classifier", "postprocess")
+DEFAULT = "interactive"
+URGENT, NORMAL = 1, 2
+"""Priority levels of the ``priority`` profile, as a request's ``priority`` parameter."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value of ``dynamic_batching``.
+
+    Attributes:
+        field: its path in the proto, dotted.
+        value: what it is set to, in the proto's unit.
+        reason: why this value.
+        source: where that was measured or read.
+        cost: what a user pays for it.
+        stages: the stages that get it.
+    """
+
+    field: str
+    value: Any
+    reason: str
+    source: str
+    cost: str
+    stages: tuple[str, ...] = STAGES
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Settings for one kind of traffic.
+
+    Attributes:
+        name: what ``--profile`` and ``--model-config-name`` take.
+        audience: whom it is for, one sentence.
+        settings: what differs from Triton's default batcher.
+        batches: False leaves ``dynamic_batching`` out altogether.
+    """
+
+    name: str
+    audience: str
+    settings: tuple[Setting, ...] = ()
+    batches: bool = True
+
+    def dynamic_batching(self, stage: str) -> dict[str, Any] | None:
+        """The fields of ``dynamic_batching`` for one stage; None for no batching at all."""
+        if not self.batches:
+            return None
+        fields: dict[str, Any] = {}
+        for setting in self.settings:
+            if stage in setting.stages:
+                *outer, leaf = setting.field.split(".")
+                inner = fields
+                for name in outer:
+                    inner = inner.setdefault(name, {})
+                inner[leaf] = setting.value
+        return fields
+
+
+_RECIPE = "the field's usual starting value, kept exact so that you can compare"
+_LATE = "late mode: a batch is formed only when an instance is idle; now and then a lost wake-up"
+
+_PROFILES = (
+    Profile(
+        "interactive",
+        "Independent callers who wait for an answer: the default.",
+    ),
+    Profile(
+        "baseline",
+        "Nobody in production: the side that batching is compared with.",
+        batches=False,
+    ),
+    Profile(
+        "recipe-interactive",
+        "Users who come with the usual recipe for low latency.",
+        (
+            Setting("preferred_batch_size", [2, 4, 8], _RECIPE, "Triton's guides", "caps batches"),
+            Setting(
+                "max_queue_delay_microseconds", 1_000, _RECIPE, "Triton's guides", "waits while idle"
+            ),
+        ),
+    ),
+    Profile(
+        "recipe-bulk",
+        "Users who come with the usual recipe for throughput.",
+        (
+            Setting(
+                "preferred_batch_size", [16, 32, 64], _RECIPE, "Triton's guides", "caps batches"
+            ),
+            Setting(
+                "max_queue_delay_microseconds",
+                10_000,
+                _RECIPE,
+                "Triton's guides",
+                "three stages wait up to 10 ms each",
+            ),
+        ),
+    ),
+    Profile(
+        "bulk",
+        "Batch jobs and ETL: many clients that send again as soon as they have an answer.",
+        (
+            Setting(
+                "preferred_batch_size",
+                [16],
+                "keeps clients that resend together in one batch; more than 16 lose nothing",
+                "docs/profiles.md",
+                "fewer than 16 in flight wait the whole delay",
+                ("classifier",),
+            ),
+            Setting(
+                "max_queue_delay_microseconds",
+                2_000,
+                "twice the spread with which local clients come back",
+                "docs/profiles.md",
+                "2 ms on every batch that does not fill",
+                ("classifier",),
+            ),
+        ),
+    ),
+    Profile(
+        "overload",
+        "Interactive traffic that at times is more than the machine can serve.",
+        (
+            Setting(
+                "default_queue_policy.timeout_action",
+                "REJECT",
+                "an answer that is too late helps nobody and delays the next",
+                "docs/profiles.md",
+                "refused callers get UNAVAILABLE",
+            ),
+            Setting(
+                "default_queue_policy.default_timeout_microseconds",
+                60_000,
+                "0.6 of an SLO of 100 ms; set your own",
+                "docs/profiles.md",
+                _LATE,
+            ),
+            Setting(
+                "default_queue_policy.allow_timeout_override",
+                True,
+                "a caller with less time left may say so; longer is not accepted",
+                "core/src/scheduler_utils.cc",
+                "none beyond the timeout's own",
+            ),
+        ),
+    ),
+    Profile(
+        "priority",
+        "Two classes of callers on one server: urgent (1) overtakes normal (2).",
+        (
+            Setting(
+                "priority_levels",
+                2,
+                "urgent and normal; at every stage, or the first in line undoes it",
+                "docs/profiles.md",
+                _LATE + "; normal requests can starve",
+            ),
+            Setting(
+                "default_priority_level",
+                NORMAL,
+                "who does not ask is normal",
+                "model_config.proto",
+                "none",
+            ),
+        ),
+    ),
+)
+
+PROFILES = {profile.name: profile for profile in _PROFILES}

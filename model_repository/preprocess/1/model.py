@@ -1,0 +1,38 @@
+"""Triton's door to ``preprocess``: encoded images to PIXELS, one DALI run a batch."""
+
+import json
+from pathlib import Path
+
+import triton_python_backend_utils as pb_utils
+
+from ensemble.adapter import execute
+from ensemble.tensors import IMAGE, check_declared, pixels
+from ensemble.transform import Transform
+from preprocess.decode import Preprocessor
+from preprocess.guard import Limits
+
+
+class TritonPythonModel:
+    """Named so by Triton."""
+
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        transform = Transform.from_file(Path(__file__).with_name("transform.json"))
+        check_declared(config["input"], (IMAGE,))
+        check_declared(config["output"], (pixels(transform),))
+        settings = {name: int(p["string_value"]) for name, p in config["parameters"].items()}
+        on_gpu = args["model_instance_kind"] == "GPU"
+        self.stage = Preprocessor(
+            transform,
+            Limits(
+                max_bytes=settings["max_image_bytes"],
+                max_pixels=settings["max_image_pixels"],
+                max_aspect=settings["max_image_aspect"],
+            ),
+            batch_size=max(1, config["max_batch_size"]),
+            num_threads=settings["num_threads"],
+            device_id=int(args["model_instance_device_id"]) if on_gpu else None,
+        )
+
+    def execute(self, requests):
+        return execute(pb_utils, requests, IMAGE.name, self.stage)

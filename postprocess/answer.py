@@ -1,0 +1,50 @@
+"""One execution of the last stage: logits of all requests in, their answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ensemble.adapter import split_rows
+from ensemble.errors import InvalidInput, ServingError
+from postprocess.scores import top_k
+
+Array = np.ndarray[Any, Any]
+
+
+class Answerer:
+    """Names the best classes.
+
+    Attributes:
+        labels: (classes,) object, UTF-8 bytes.
+        k: how many classes an answer holds.
+    """
+
+    def __init__(self, labels: Array, k: int) -> None:
+        self.labels = labels
+        self.k = k
+
+    def __call__(self, logits: Sequence[Array]) -> list[dict[str, Array] | ServingError]:
+        """Answers, or the reason why not, one a request.
+
+        Args:
+            logits: (images, classes) float32, one array a request.
+        """
+        rows = np.concatenate(logits)
+        finite = np.isfinite(rows).all(axis=1)
+        class_ids, scores = top_k(np.where(finite[:, None], rows, 0.0), self.k)
+        sizes = [len(array) for array in logits]
+        answers = zip(*(split_rows(array, sizes) for array in (finite, class_ids, scores)))
+        return [self._answer(*answer) for answer in answers]
+
+    def _answer(
+        self, finite: Array, class_ids: Array, scores: Array
+    ) -> dict[str, Array] | ServingError:
+        if not finite.all():
+            return InvalidInput(
+                f"image {int(np.argmin(finite))} of {len(finite)}: expected finite LOGITS, "
+                "got NaN or infinity"
+            )
+        return {"CLASS_ID": class_ids, "SCORE": scores, "LABEL": self.labels[class_ids]}

@@ -1,0 +1,82 @@
+"""The DALI graph that a declared transform stands for. The same operators on CPU and GPU.
+
+A plain builder: only ``1/dali.py`` of the native variant decorates a pipeline, since DALI's
+auto-serialisation wants to see exactly one. Heavy to import; the rest of the package is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvidia.dali import fn, types
+from nvidia.dali.pipeline import Pipeline
+
+from ensemble.tensors import IMAGE
+from ensemble.transform import Transform
+
+_INTERPOLATION = {
+    "triangular": types.INTERP_TRIANGULAR,
+    "cubic": types.INTERP_CUBIC,
+    "lanczos3": types.INTERP_LANCZOS3,
+    "nearest": types.INTERP_NN,
+}
+_COLOUR = {"RGB": types.RGB, "BGR": types.BGR}
+
+
+def pixels_graph(transform: Transform, decoder: str) -> Any:
+    """DALI nodes from the external source ``IMAGE`` to the PIXELS of ``transform``.
+
+    Args:
+        transform: what to do with the picture.
+        decoder: ``cpu``, or ``mixed`` to decode on the GPU and stay there.
+
+    Returns:
+        The output node, float32, (3, height, width) or (height, width, 3) a sample.
+    """
+    encoded = fn.external_source(name=IMAGE.name, device="cpu", dtype=types.UINT8, ndim=1)
+    picture = fn.decoders.image(
+        encoded,
+        device=decoder,
+        output_type=_COLOUR[transform.colour],
+        adjust_orientation=transform.apply_exif,
+    )
+    resized = fn.resize(
+        picture,
+        resize_shorter=transform.resize_shorter,
+        interp_type=_INTERPOLATION[transform.filter],
+        antialias=transform.antialias,
+    )
+    return fn.crop_mirror_normalize(
+        resized,
+        crop=(transform.crop_height, transform.crop_width),
+        mean=list(transform.mean),
+        std=list(transform.std),
+        dtype=types.FLOAT,
+        output_layout=transform.layout,
+    )
+
+
+def build_pipeline(
+    transform: Transform, batch_size: int, num_threads: int, device_id: int | None
+) -> Pipeline:
+    """A pipeline that is fed by hand, one batch in and one batch out.
+
+    Args:
+        transform: what to do with the pictures.
+        batch_size: the most images of one run.
+        num_threads: CPU threads that decode.
+        device_id: the GPU, or None for the CPU alone.
+    """
+    pipeline = Pipeline(
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id,
+        # By hand means one batch in flight: DALI's own prefetching would wait for a second one.
+        prefetch_queue_depth=1,
+        exec_pipelined=False,
+        exec_async=False,
+    )
+    with pipeline:
+        pipeline.set_outputs(pixels_graph(transform, "cpu" if device_id is None else "mixed"))
+    pipeline.build()
+    return pipeline

@@ -1,0 +1,1 @@
+"""Run a real Triton: find it, check the machine, start it, watch it, stop it."""

@@ -1,0 +1,96 @@
+"""Where Triton is on this machine, and what it needs around it to start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ensemble.errors import ContractMismatch
+from tools.export import ROOT
+
+SERVED_PACKAGES = ("ensemble", "preprocess", "classifier", "postprocess")
+LIBPYTHON = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A ``tritonserver`` and the flags and environment that make it run here.
+
+    Attributes:
+        program: the executable.
+        flags: that depend on where it is, not on what it serves.
+        environment: added to the server's, and so to its stubs'.
+    """
+
+    program: Path
+    flags: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def container() -> Installation:
+    """The server of NVIDIA's container, or any other on the PATH.
+
+    Raises:
+        ContractMismatch: there is none.
+    """
+    found = shutil.which("tritonserver") or shutil.which("/opt/tritonserver/bin/tritonserver")
+    if found is None:
+        raise ContractMismatch(
+            "target gpu: no tritonserver on this machine; run NVIDIA's container (README, "
+            "'Deploy on a GPU') or use --target cpu"
+        )
+    return Installation(Path(found))
+
+
+def embedded(scratch: Path) -> Installation:
+    """The server inside the wheel ``nvidia-pytriton``, which can do without its own Python code.
+
+    Args:
+        scratch: a folder of this run; a backend directory of links is made in it.
+
+    Raises:
+        ContractMismatch: the wheel is missing, or has no stub for this Python.
+    """
+    site = Path(sysconfig.get_path("purelib"))
+    triton = site / "pytriton" / "tritonserver"
+    program = triton / "bin" / "tritonserver"
+    if not program.exists():
+        raise ContractMismatch(
+            "target cpu: the wheel nvidia-pytriton is not installed; run 'make setup'"
+        )
+    stub = triton / "python_backend_stubs" / _PYTHON / "triton_python_backend_stub"
+    if not stub.exists():
+        known = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
+        raise ContractMismatch(f"expected a Python of {known}, got {_PYTHON}: use one of those")
+    backends = scratch / "backends"
+    (backends / "python").mkdir(parents=True)
+    # The wheel's stub ignores PYTHONPATH, but searches the folder of its backend.
+    packages = (ROOT / name for name in SERVED_PACKAGES)
+    for path in (*(triton / "backends" / "python").iterdir(), stub, *packages):
+        (backends / "python" / path.name).symlink_to(path)
+    libraries = [str(site / "nvidia_pytriton.libs")]
+    libpython = find_libpython()
+    if libpython is not None:
+        libraries.append(str(libpython.parent))
+    return Installation(
+        program,
+        (
+            f"--backend-directory={backends}",
+            f"--cache-directory={triton / 'caches'}",
+            "--allow-gpu-metrics=false",
+        ),
+        {"LD_LIBRARY_PATH": os.pathsep.join(libraries)},
+    )
+
+
+def find_libpython() -> Path | None:
+    """The shared library of the running Python, which the wheel's stub loads."""
+    folders = [sysconfig.get_config_var("LIBDIR") or ""]
+    folders += [f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/usr/lib64", "/usr/lib"]
+    candidates = (Path(folder) / LIBPYTHON for folder in folders if folder)
+    return next((path for path in candidates if path.exists()), None)

@@ -1,0 +1,73 @@
+"""What the user asked ``serve`` for, and the server's command line that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.serve.installation import Installation
+
+TOKEN_HEADER = "tandem-token"
+"""HTTP header that opens the management APIs."""
+GRPC_TOKEN_HEADER = f"triton-grpc-protocol-{TOKEN_HEADER}"
+"""The same as gRPC metadata; the prefix is Triton's."""
+MANAGEMENT = "model-repository,trace,logging,shared-memory"
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """Attributes that ``tritonserver`` is started with.
+
+    Attributes:
+        repository: the rendered model repository.
+        address: the interface to listen on.
+        http_port: HTTP.
+        grpc_port: gRPC.
+        metrics_port: Prometheus metrics.
+        token: opens the management APIs.
+        shm_prefix: begins the name of every shared-memory region of this server, so that a
+            crashed one can be cleaned up.
+        extra: further flags of ``tritonserver``, as they are.
+    """
+
+    repository: Path
+    token: str
+    shm_prefix: str
+    address: str = "127.0.0.1"
+    http_port: int = 8000
+    grpc_port: int = 8001
+    metrics_port: int = 8002
+    extra: tuple[str, ...] = ()
+
+    @property
+    def http_url(self) -> str:
+        """Where to reach the server from this machine."""
+        return f"http://{self.reachable}:{self.http_port}"
+
+    @property
+    def reachable(self) -> str:
+        """The address that this machine itself connects to."""
+        return "127.0.0.1" if self.address in ("0.0.0.0", "::") else self.address
+
+
+def command(installation: Installation, options: ServeOptions) -> list[str]:
+    """The whole command line of ``tritonserver``."""
+    restricted = f"{MANAGEMENT}:{TOKEN_HEADER}={options.token}"
+    return [
+        str(installation.program),
+        f"--model-repository={options.repository}",
+        "--model-control-mode=explicit",
+        "--load-model=*",
+        f"--http-address={options.address}",
+        f"--http-port={options.http_port}",
+        f"--grpc-address={options.address}",
+        f"--grpc-port={options.grpc_port}",
+        f"--metrics-address={options.address}",
+        f"--metrics-port={options.metrics_port}",
+        f"--http-restricted-api={restricted}",
+        f"--grpc-restricted-protocol={restricted}",
+        f"--backend-config=python,shm-region-prefix-name={options.shm_prefix}",
+        "--exit-timeout-secs=10",
+        *installation.flags,
+        *options.extra,
+    ]
