@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble import numpy2
 from ensemble.errors import BackendFailure, ServingError
 
 Array = np.ndarray[Any, Any]
@@ -59,7 +60,10 @@ def _response(pb_utils: Any, result: Outputs | ServingError) -> Any:
 
 def _tensor(pb_utils: Any, name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return pb_utils.Tensor(name, value)
+        if value.dtype == object:
+            numpy2.patch_strings(pb_utils)
+            return pb_utils.Tensor(name, value)
+        return pb_utils.Tensor(name, numpy2.readable(value))
     return pb_utils.Tensor.from_dlpack(name, value)
 
 

@@ -131,10 +131,10 @@ def _runs(headers: Sequence[Header]) -> Iterator[range]:
     start, pixels = 0, 0
     for n, header in enumerate(headers):
         alone = not header.complete or (n > start and not headers[n - 1].complete)
-        if n > start and (alone or pixels + header.pixels > MAX_RUN_PIXELS):
+        if n > start and (alone or pixels + header.height * header.width > MAX_RUN_PIXELS):
             yield range(start, n)
             start, pixels = n, 0
-        pixels += header.pixels
+        pixels += header.height * header.width
     if headers:
         yield range(start, len(headers))
 

@@ -84,7 +84,11 @@ def embedded(scratch: Path) -> Installation:
             f"--cache-directory={triton / 'caches'}",
             "--allow-gpu-metrics=false",
         ),
-        {"LD_LIBRARY_PATH": os.pathsep.join(libraries)},
+        {
+            "LD_LIBRARY_PATH": os.pathsep.join(libraries),
+            # The stub takes the packages of the first python3 on the PATH.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        },
     )
 
 

@@ -1,0 +1,178 @@
+"""The command line: parse, call, print. One verb a job; nothing heavy is imported before its verb."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ensemble.errors import ServingError
+from ensemble.profiles import DEFAULT, PROFILES
+
+Verb = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Returns:
+        0 good, 1 a check failed, 2 usage or configuration, 3 server not reachable.
+    """
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    options = build_parser().parse_args(arguments)
+    verb: Verb = options.verb
+    try:
+        return verb(options)
+    except ServingError as error:
+        print(f"tandem: {error.label}: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every verb and its options."""
+    parser = argparse.ArgumentParser(
+        prog="tandem", description="Serve image classification on Triton, and batch well."
+    )
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_serve(verbs)
+    _add_classify(verbs)
+    _add_health(verbs)
+    _add_export(verbs)
+    return parser
+
+
+def _verb(verbs: argparse._SubParsersAction, name: str, run: Verb, text: str) -> argparse.ArgumentParser:  # type: ignore[type-arg]
+    parser = verbs.add_parser(
+        name,
+        help=text,
+        description=text,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.set_defaults(verb=run)
+    return parser
+
+
+def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
+    from ensemble.model_config import CLASSIFIERS, PREPROCESSORS, TARGETS, Deployment
+
+    default = Deployment()
+    parser.add_argument("--target", choices=TARGETS, default=target, help="which Triton")
+    parser.add_argument("--profile", choices=PROFILES, default=DEFAULT, help="batching settings")
+    parser.add_argument(
+        "--instances", type=int, help="of preprocess and classifier (default: one a core on cpu)"
+    )
+    parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
+    parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")
+    parser.add_argument(
+        "--preprocess", choices=PREPROCESSORS, default=default.preprocess, help="gpu target: host of DALI"
+    )
+    parser.add_argument(
+        "--classifier", choices=CLASSIFIERS, default=default.classifier, help="gpu target: runtime"
+    )
+
+
+def _deployment(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from ensemble.model_config import Deployment
+
+    cores = len(os.sched_getaffinity(0)) if options.target == "cpu" else 1
+    return Deployment(
+        target=options.target,
+        profile=options.profile,
+        max_batch_size=options.max_batch_size,
+        top_k=options.top_k,
+        instances=cores if options.instances is None else options.instances,
+        preprocess=options.preprocess,
+        classifier=options.classifier,
+    )
+
+
+def _add_serve(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    from tools.serve.options import ServeOptions
+
+    default = ServeOptions(Path(), "", "")
+    parser = _verb(verbs, "serve", _serve, "Run a real Triton and keep it answering.")
+    _add_deployment(parser, target="cpu")
+    parser.add_argument("--repository", type=Path, help="serve this model repository as it is")
+    parser.add_argument("--address", default=default.address, help="interface to listen on")
+    parser.add_argument("--http-port", type=int, default=default.http_port, help="HTTP")
+    parser.add_argument("--grpc-port", type=int, default=default.grpc_port, help="gRPC")
+    parser.add_argument("--metrics-port", type=int, default=default.metrics_port, help="Prometheus")
+    parser.add_argument("--token-file", type=Path, help="management token: read, or made if absent")
+    parser.add_argument("--ready-timeout-s", type=float, default=120.0, help="for the first start")
+    parser.add_argument(
+        "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
+    )
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from tools.serve.options import ServeOptions
+    from tools.serve.serve import ServeRequest, serve
+
+    serve(
+        ServeRequest(
+            deployment=_deployment(options),
+            options=ServeOptions(
+                Path(),
+                "",
+                "",
+                address=options.address,
+                http_port=options.http_port,
+                grpc_port=options.grpc_port,
+                metrics_port=options.metrics_port,
+                extra=tuple(options.triton_arg),
+            ),
+            repository=options.repository,
+            token_file=options.token_file,
+            ready_timeout_s=options.ready_timeout_s,
+        ),
+        say=lambda line: print(line, flush=True),
+    )
+    return 0
+
+
+def _add_classify(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    from tools.client.classify import add_arguments
+
+    parser = _verb(verbs, "classify", _classify, "Labels and scores for files and folders.")
+    add_arguments(parser)
+
+
+def _classify(options: argparse.Namespace) -> int:
+    from tools.client.classify import options_from, run
+
+    return run(options_from(options), sys.stdout, sys.stderr)
+
+
+def _add_health(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    parser = _verb(verbs, "health", _health, "Ask a server for a real answer, as probes should.")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="HTTP endpoint")
+    parser.add_argument("--model", default="ensemble", help="model that is asked")
+    parser.add_argument("--timeout-s", type=float, default=5.0, help="for the answer, seconds")
+
+
+def _health(options: argparse.Namespace) -> int:
+    from tools.serve.health import check
+
+    url = options.url if "://" in options.url else f"http://{options.url}"
+    print(f"{options.model} answered in {1e3 * check(url.rstrip('/'), options.model, options.timeout_s):.1f} ms")
+    return 0
+
+
+def _add_export(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    parser = _verb(verbs, "export", _export, "Write a model repository for a target and profile.")
+    _add_deployment(parser, target="gpu")
+    parser.add_argument("--out", type=Path, required=True, help="new or empty folder")
+    parser.add_argument("--onnx", type=Path, help="classifier (default: the example)")
+
+
+def _export(options: argparse.Namespace) -> int:
+    from tools.example.efficientnet_lite0 import ensure
+    from tools.export import export
+    from tools.serve.serve import EXAMPLE_MODEL
+
+    onnx = options.onnx or ensure(EXAMPLE_MODEL)
+    print(export(_deployment(options), onnx, options.out))
+    return 0

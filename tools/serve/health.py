@@ -1,0 +1,145 @@
+"""Ask a server for a real answer. Standard library only, since probes run it every few seconds.
+
+Triton goes on calling a model ready whose Python process is dead; only an inference tells.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ensemble.errors import (
+    BackendFailure,
+    DeadlineExceeded,
+    InvalidInput,
+    ModelUnavailable,
+    Overloaded,
+    ServingError,
+)
+from tools.serve.options import TOKEN_HEADER
+
+PROBE_IMAGE = Path(__file__).with_name("probe.jpg").read_bytes()
+_ITEM_BYTES = {"UINT8": 1, "FP16": 2, "FP32": 4, "INT32": 4, "INT64": 8}
+
+
+def check(http_url: str, model: str = "ensemble", timeout_s: float = 5.0) -> float:
+    """Seconds that one real inference took.
+
+    Args:
+        http_url: for example ``http://127.0.0.1:8000``.
+        model: any model whose inputs are IMAGE or can be zeros.
+        timeout_s: for the answer.
+
+    Raises:
+        ServingError: ModelUnavailable, Overloaded, DeadlineExceeded or BackendFailure.
+    """
+    metadata = json.loads(_get(f"{http_url}/v2/models/{model}", timeout_s))
+    start = time.monotonic()
+    body, header_bytes = _request_body(metadata["inputs"])
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Inference-Header-Content-Length": str(header_bytes),
+    }
+    request = urllib.request.Request(f"{http_url}/v2/models/{model}/infer", body, headers)
+    _open(request, timeout_s)
+    return time.monotonic() - start
+
+
+def load(http_url: str, model: str, token: str, timeout_s: float = 120.0) -> None:
+    """Load a model again with the configuration it has; requests go on meanwhile.
+
+    Raises:
+        ServingError: the server could not; the old copy stays.
+    """
+    request = urllib.request.Request(
+        f"{http_url}/v2/repository/models/{model}/load", b"{}", {TOKEN_HEADER: token}
+    )
+    _open(request, timeout_s)
+
+
+def is_ready(http_url: str, model: str | None = None) -> bool:
+    """What Triton itself says of the server, or of one model."""
+    path = "health/ready" if model is None else f"models/{model}/ready"
+    try:
+        _get(f"{http_url}/v2/{path}", timeout_s=2.0)
+    except ServingError:
+        return False
+    return True
+
+
+def execution_counts(http_url: str, timeout_s: float = 2.0) -> dict[str, int]:
+    """Executions of each model since it was loaded.
+
+    Raises:
+        ServingError: the server does not answer.
+    """
+    stats = json.loads(_get(f"{http_url}/v2/models/stats", timeout_s))
+    return {row["name"]: int(row["execution_count"]) for row in stats["model_stats"]}
+
+
+def _request_body(inputs: list[Mapping[str, Any]]) -> tuple[bytes, int]:
+    tensors, payload = [], b""
+    for tensor in inputs:
+        shape = [1 if size == -1 else size for size in tensor["shape"]]
+        if tensor["name"] == "IMAGE":
+            shape, data = [1, len(PROBE_IMAGE)], PROBE_IMAGE
+        else:
+            items = 1
+            for size in shape:
+                items *= size
+            data = bytes(items * _ITEM_BYTES[tensor["datatype"]])
+        parameters = {"binary_data_size": len(data)}
+        tensors.append(
+            {
+                "name": tensor["name"],
+                "shape": shape,
+                "datatype": tensor["datatype"],
+                "parameters": parameters,
+            }
+        )
+        payload += data
+    header = json.dumps({"inputs": tensors}).encode()
+    return header + payload, len(header)
+
+
+def _get(url: str, timeout_s: float) -> bytes:
+    return _open(urllib.request.Request(url), timeout_s)
+
+
+def _open(request: urllib.request.Request, timeout_s: float) -> bytes:
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+            return bytes(response.read())
+    except urllib.error.HTTPError as error:
+        raise _refused(error, request.full_url) from error
+    except TimeoutError as error:
+        raise DeadlineExceeded(
+            f"{request.full_url}: no answer within {timeout_s:g} s"
+        ) from error
+    except (urllib.error.URLError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            raise DeadlineExceeded(
+                f"{request.full_url}: no answer within {timeout_s:g} s"
+            ) from error
+        raise ModelUnavailable(f"{request.full_url}: {reason}") from error
+
+
+def _refused(error: urllib.error.HTTPError, url: str) -> ServingError:
+    text = error.read().decode(errors="replace")
+    try:
+        text = json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError):
+        pass
+    message = f"{url}: {text or error.reason}"
+    if error.code == 503:
+        return Overloaded(message)
+    if error.code in (400, 404):
+        kind = ModelUnavailable if "unknown model" in text or error.code == 404 else InvalidInput
+        return kind(message)
+    return BackendFailure(message)

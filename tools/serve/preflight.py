@@ -1,0 +1,104 @@
+"""What this machine lacks, said with the mend before anything is started."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from ensemble.errors import ContractMismatch
+from ensemble.model_config import Deployment
+from tools.serve.installation import LIBPYTHON, find_libpython
+from tools.serve.options import ServeOptions
+
+GLIBC = (2, 35)
+"""Oldest C library that the wheel's server runs on (its platform tag is manylinux_2_35)."""
+SHARED_MEMORY = Path("/dev/shm")
+_SLACK_BYTES = 64 * 1024 * 1024
+
+
+def check_machine(options: ServeOptions, deployment: Deployment) -> None:
+    """Check everything at once, so that one run names all that is missing.
+
+    Raises:
+        ContractMismatch: one line a fault, each with its mend.
+    """
+    faults = [*_ports(options), *_shared_memory(deployment)]
+    if deployment.target == "cpu":
+        faults += [*_platform(), *_libpython()]
+    if faults:
+        raise ContractMismatch("this machine can't serve yet:\n  " + "\n  ".join(faults))
+
+
+def _platform() -> Iterator[str]:
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        yield f"expected Linux on x86_64, got {platform.system()} on {platform.machine()}"
+        return
+    name, version = platform.libc_ver()
+    found = tuple(int(part) for part in version.split(".")[:2]) if name == "glibc" else ()
+    if found < GLIBC:
+        yield (
+            f"expected glibc {GLIBC[0]}.{GLIBC[1]} or newer, got {name or 'none'} {version}: "
+            "use Debian 12, Ubuntu 22.04 or newer"
+        )
+
+
+def _libpython() -> Iterator[str]:
+    if find_libpython() is None:
+        package = LIBPYTHON.removesuffix(".so.1.0")
+        yield (
+            f"{LIBPYTHON} not found: apt-get install {package} (Debian, Ubuntu), or use a Python "
+            "that was built with --enable-shared"
+        )
+
+
+def _ports(options: ServeOptions) -> Iterator[str]:
+    ports = {
+        "--http-port": options.http_port,
+        "--grpc-port": options.grpc_port,
+        "--metrics-port": options.metrics_port,
+    }
+    if len(set(ports.values())) < len(ports):
+        yield f"expected three different ports, got {ports}"
+        return
+    for flag, port in ports.items():
+        try:
+            _bind(options.address, port)
+        except OSError as error:
+            yield (
+                f"can't listen on {options.address}:{port}: {error.strerror}; "
+                f"stop what uses it, or give another {flag}"
+            )
+
+
+def _bind(address: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(1)
+
+
+def needed_shared_memory_bytes(deployment: Deployment) -> int:
+    """What full batches take: PIXELS leave preprocess and enter a Python classifier."""
+    height_width = deployment.transform.crop_height * deployment.transform.crop_width
+    batch_bytes = deployment.max_batch_size * 3 * height_width * 4
+    python_stages = 2 if deployment.target == "cpu" else 0
+    return _SLACK_BYTES + python_stages * deployment.instances * batch_bytes
+
+
+def _shared_memory(deployment: Deployment) -> Iterator[str]:
+    needed = needed_shared_memory_bytes(deployment)
+    try:
+        stat = os.statvfs(SHARED_MEMORY)
+        free = stat.f_bavail * stat.f_frsize
+    except OSError:
+        free = 0
+    if free < needed:
+        yield (
+            f"{SHARED_MEMORY}: expected {needed >> 20} MiB free for batches of "
+            f"{deployment.max_batch_size}, got {free >> 20}: give the container "
+            f"--shm-size={needed >> 20}m, or take a smaller --max-batch-size or --instances"
+        )

@@ -1,0 +1,105 @@
+"""One run of ``tritonserver``: started in a group of its own, stopped with all its stubs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from ensemble.errors import BackendFailure
+from tools.serve.preflight import SHARED_MEMORY
+
+STOP_TIMEOUT_S = 15.0
+
+
+class ServerProcess:
+    """The server and its Python stubs.
+
+    Attributes:
+        log_file: what the server and the stubs print.
+    """
+
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], log_file: Path, shm_prefix: str
+    ) -> None:
+        self.log_file = log_file
+        self._shm_prefix = shm_prefix
+        with log_file.open("ab") as log:
+            self._popen = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C reaches us alone; we stop the rest in order
+                umask=0o077,  # shared-memory regions hold other people's images
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server, and of its process group."""
+        return self._popen.pid
+
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._popen.poll()
+
+    def stubs(self) -> dict[str, psutil.Process]:
+        """Live Python stubs, by the name of the instance that they serve."""
+        found = {}
+        try:
+            children = psutil.Process(self.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return {}
+        for child in children:
+            try:
+                words = child.cmdline()
+                alive = child.status() != psutil.STATUS_ZOMBIE
+            except psutil.Error:
+                continue
+            # ... stub MODEL.PY PREFIX-UUID SIZE GROWTH PARENT BACKEND OFFSET INSTANCE RUNTIME
+            if alive and words and words[0].endswith("triton_python_backend_stub"):
+                found[words[-2]] = child
+        return found
+
+    def stop(self) -> None:
+        """Ask the server to finish what it has, then end everything that is left."""
+        if self._popen.poll() is None:
+            self._popen.terminate()
+            try:
+                self._popen.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                pass
+        self.kill()
+
+    def kill(self) -> None:
+        """End the server and its stubs at once, and remove their shared memory."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._popen.wait()
+        for region in SHARED_MEMORY.glob(f"{self._shm_prefix}*"):
+            region.unlink(missing_ok=True)
+
+    def failure(self, what: str) -> BackendFailure:
+        """An error that ends with what the server's log says of it."""
+        lines = self.log_file.read_text(errors="replace").splitlines()
+        telling = [line for line in lines if line.startswith(("E", "error")) or "Error" in line]
+        tail = "\n  ".join((telling or lines)[-8:])
+        return BackendFailure(f"{what}; log: {self.log_file}\n  {tail}")
+
+
+def wait_until(condition: object, timeout_s: float, interval_s: float = 0.1) -> bool:
+    """Whether ``condition()`` came true in time."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():  # type: ignore[operator]
+            return True
+        time.sleep(interval_s)
+    return False

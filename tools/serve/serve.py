@@ -1,0 +1,285 @@
+"""``tandem serve``: render, check, start, say READY, watch until told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+
+from ensemble.errors import DeadlineExceeded, ModelUnavailable, Overloaded, ServingError
+from ensemble.model_config import Deployment
+from ensemble.profiles import STAGES
+from tools.example.efficientnet_lite0 import ensure
+from tools.export import ROOT, export
+from tools.serve import health
+from tools.serve.installation import Installation, container, embedded
+from tools.serve.options import ServeOptions, command
+from tools.serve.preflight import check_machine
+from tools.serve.process import ServerProcess
+from tools.serve.watch import BackOff, ProgressWatch, StubWatch
+
+EXAMPLE_MODEL = ROOT / ".tandem" / "efficientnet_lite0.onnx"
+STUBS_EVERY_S = 0.5
+PROBE_EVERY_S = 2.0
+PROBE_TIMEOUT_S = 3.0
+
+log = logging.getLogger("tandem.serve")
+
+
+@dataclass(frozen=True)
+class ServeRequest:
+    """What the command line asked for.
+
+    Attributes:
+        deployment: what to render, and the target that chooses the server.
+        options: ports, address and further flags; its repository, token and prefix are filled in.
+        repository: serve this one as it is, and render nothing.
+        token_file: where the management token is read from, or written to when it is not there.
+        ready_timeout_s: for the first start.
+    """
+
+    deployment: Deployment
+    options: ServeOptions
+    repository: Path | None = None
+    token_file: Path | None = None
+    ready_timeout_s: float = 120.0
+
+
+def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        request: what to serve, and where.
+        say: takes each line for the user.
+
+    Raises:
+        ServingError: the machine lacks something, or the server never became ready.
+    """
+    check_machine(request.options, request.deployment)
+    with _scratch() as scratch, _signals() as stopping:
+        options = _prepare(request, scratch)
+        installation = (
+            embedded(scratch) if request.deployment.target == "cpu" else container()
+        )
+        server = Server(installation, options, scratch.with_suffix(".log"), stopping)
+        try:
+            server.start(request.ready_timeout_s)
+            if not stopping.asked:
+                for line in _ready_lines(options, server.log_file, request):
+                    say(line)
+                server.watch()
+        finally:
+            server.stop()
+        server.log_file.unlink()  # kept when something went wrong
+
+
+class Stopping:
+    """Set by a signal; looked at between steps."""
+
+    asked = False
+
+
+@dataclass
+class Server:
+    """A ``tritonserver`` that is kept answering.
+
+    Attributes:
+        installation: where the program is.
+        options: what it is started with.
+        log_file: what it and its stubs print.
+        stopping: when to give up.
+    """
+
+    installation: Installation
+    options: ServeOptions
+    log_file: Path
+    stopping: Stopping
+    _process: ServerProcess | None = None
+    _started_s: float = 0.0
+    _back_off: BackOff = field(default_factory=BackOff)
+
+    def start(self, timeout_s: float) -> None:
+        """Start and wait until a real image is answered.
+
+        Raises:
+            BackendFailure: it ended, or was not ready in time; with what its log says.
+        """
+        self._started_s = time.monotonic()
+        environment = os.environ | self.installation.environment
+        self._process = ServerProcess(
+            command(self.installation, self.options),
+            dict(environment),
+            self.log_file,
+            self.options.shm_prefix,
+        )
+        while not self.stopping.asked:
+            if self._process.exit_code() is not None:
+                raise self._process.failure("tritonserver ended while it was starting")
+            if health.is_ready(self.options.http_url) and self._answers():
+                return
+            if time.monotonic() - self._started_s > timeout_s:
+                raise self._process.failure(f"tritonserver was not ready within {timeout_s:g} s")
+            time.sleep(0.1)
+
+    def watch(self) -> None:
+        """Keep it answering until told to stop."""
+        while not self.stopping.asked:
+            code = self._run_until_it_ends()
+            if code is not None and not self.stopping.asked:
+                self._restart(code)
+
+    def stop(self) -> None:
+        """Stop the server and everything that it started."""
+        if self._process is not None:
+            self._process.stop()
+
+    def _run_until_it_ends(self) -> int | None:
+        assert self._process is not None
+        stubs, progress = StubWatch(), ProgressWatch()
+        next_probe_s = 0.0
+        while not self.stopping.asked:
+            code = self._process.exit_code()
+            if code is not None:
+                return code
+            self._reload(stubs.observe(set(self._process.stubs()), self._ready_models()))
+            if time.monotonic() >= next_probe_s:
+                self._probe(progress)
+                next_probe_s = time.monotonic() + PROBE_EVERY_S
+            time.sleep(STUBS_EVERY_S)
+        return None
+
+    def _restart(self, code: int) -> None:
+        assert self._process is not None
+        self._process.kill()
+        wait_s = self._back_off.after_run_of(time.monotonic() - self._started_s)
+        log.error("tritonserver ended with code %s; starting again in %g s", code, wait_s)
+        deadline_s = time.monotonic() + wait_s
+        while time.monotonic() < deadline_s and not self.stopping.asked:
+            time.sleep(0.1)
+        try:
+            self.start(timeout_s=120.0)
+        except ServingError as error:
+            log.error("%s", error)
+
+    def _ready_models(self) -> set[str]:
+        return {name for name in STAGES if health.is_ready(self.options.http_url, name)}
+
+    def _answers(self) -> bool:
+        try:
+            health.check(self.options.http_url, timeout_s=30.0)
+        except (Overloaded, ModelUnavailable, DeadlineExceeded):
+            return False
+        except ServingError as error:
+            assert self._process is not None
+            raise self._process.failure(f"the first image was not answered: {error}") from error
+        return True
+
+    def _probe(self, progress: ProgressWatch) -> None:
+        """One real inference; what does not answer it is loaded again or ended."""
+        answered = True
+        try:
+            health.check(self.options.http_url, timeout_s=PROBE_TIMEOUT_S)
+        except (Overloaded, ModelUnavailable):
+            pass
+        except DeadlineExceeded:
+            answered = False
+        except ServingError as error:
+            log.warning("a probe failed: %s", error)
+            self._reload({stage for stage in STAGES if self._fails(stage)})
+        self._end_hung_stubs(progress, answered)
+
+    def _fails(self, stage: str) -> bool:
+        try:
+            health.check(self.options.http_url, stage, PROBE_TIMEOUT_S)
+        except (Overloaded, DeadlineExceeded, ModelUnavailable):
+            return False
+        except ServingError:
+            return True
+        return False
+
+    def _end_hung_stubs(self, progress: ProgressWatch, answered: bool) -> None:
+        assert self._process is not None
+        try:
+            counts = health.execution_counts(self.options.http_url)
+        except ServingError:
+            return
+        if progress.observe(time.monotonic(), answered, counts):
+            log.error("no stage has moved for long: ending the stubs")
+            for stub in self._process.stubs().values():
+                stub.kill()
+
+    def _reload(self, models: set[str]) -> None:
+        for model in sorted(models):
+            log.error("a stub of %s is dead: loading the model again", model)
+            try:
+                health.load(self.options.http_url, model, self.options.token)
+                log.info("%s answers again", model)
+            except ServingError as error:
+                log.error("loading %s again failed: %s", model, error)
+
+
+def _prepare(request: ServeRequest, scratch: Path) -> ServeOptions:
+    repository = request.repository
+    if repository is None:
+        repository = export(request.deployment, ensure(EXAMPLE_MODEL), scratch / "repository")
+    return replace(
+        request.options,
+        repository=repository.resolve(),
+        token=_token(request.token_file or scratch / "token"),
+        shm_prefix=f"{scratch.name}_",
+    )
+
+
+def _token(path: Path) -> str:
+    if path.exists():
+        return path.read_text(encoding="utf-8").strip()
+    token = secrets.token_urlsafe(24)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(token + "\n")
+    return token
+
+
+def _ready_lines(options: ServeOptions, log_file: Path, request: ServeRequest) -> Iterator[str]:
+    host = options.reachable
+    yield f"READY  {request.deployment.target} target, profile {request.deployment.profile}"
+    yield f"  HTTP     {options.http_url}"
+    yield f"  gRPC     {host}:{options.grpc_port}"
+    yield f"  metrics  http://{host}:{options.metrics_port}/metrics"
+    token_file = request.token_file or log_file.with_suffix("") / "token"
+    yield f"  token    {token_file} (management APIs)"
+    yield f"  log      {log_file}"
+    url = "" if options.grpc_port == 8001 else f" --url {host}:{options.grpc_port}"
+    yield f"Try:  .venv/bin/tandem classify samples/{url}"
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="tandem-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _signals() -> Iterator[Stopping]:
+    stopping = Stopping()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopping.asked = True
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
