@@ -3,7 +3,7 @@
 Triton 24.10's stub takes a tensor's size from a field of numpy's array description that numpy 2
 moved: what it reads is the description's flags. numpy 1 has no wheel for Python 3.13, so there the
 arrays that go to Triton get a private description whose flags *are* the item size. They are views
-that own no memory, so no flag is ever acted on. A later Triton, built for numpy 2, reads the true
+that own no memory and nothing computes on them, so no flag is acted on. A later Triton, built for numpy 2, reads the true
 item size and is not affected.
 
 Source: ``PyArray_Descr`` in numpy 2's ``ndarraytypes.h`` against numpy 1's; seen on Triton 2.51.0,

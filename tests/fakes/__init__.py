@@ -1,0 +1,1 @@
+"""Stand-ins for what tests must not depend on."""

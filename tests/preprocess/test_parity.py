@@ -1,0 +1,112 @@
+"""DALI and the reference are driven by one declared transform; they must give the same pixels."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ensemble.errors import ContractMismatch
+from ensemble.transform import Transform
+from preprocess.graph import build_pipeline
+from preprocess.reference import reference_pixels
+from tests.conftest import SAMPLES
+
+PHOTOGRAPHS = sorted(path for path in SAMPLES.iterdir() if path.suffix in (".png", ".jpg"))
+# Seen: at most 0.03. Both round to whole levels after the resize, so single pixels differ by 1.
+MEAN_LEVELS = 0.1
+
+TRANSFORMS = {
+    "default": Transform(),
+    "cubic": Transform(filter="cubic"),
+    "lanczos3": Transform(filter="lanczos3"),
+    "nearest": Transform(filter="nearest"),
+    "aliased": Transform(antialias=False),
+    "tensorflow": Transform(layout="HWC", colour="BGR", resize_shorter=224),
+    "torchvision": Transform(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)),
+}
+SIZES = [(1, 1), (1, 37), (255, 257), (256, 256), (257, 1001), (900, 1200), (64, 2000), (33, 70)]
+
+
+def dali_pixels(encoded: bytes, transform: Transform) -> np.ndarray:
+    pipeline = build_pipeline(transform, batch_size=1, num_threads=1, device_id=None)
+    pipeline.feed_input("IMAGE", [np.frombuffer(encoded, np.uint8)])
+    return np.copy(np.asarray(pipeline.run()[0].as_tensor())[0])
+
+
+def mean_levels(got: np.ndarray, expected: np.ndarray, transform: Transform) -> float:
+    std = np.float32(transform.std)
+    scale = std if transform.layout == "HWC" else std[:, None, None]
+    return float(np.abs((got - expected) * scale).mean())
+
+
+def noise_png(height: int, width: int) -> bytes:
+    levels = np.random.default_rng(height * width).integers(0, 256, (height, width, 3), np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(levels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("photograph", PHOTOGRAPHS, ids=lambda path: path.name)
+def test_dali_and_the_reference_agree_on_photographs(name: str, photograph: Path) -> None:
+    transform, encoded = TRANSFORMS[name], photograph.read_bytes()
+    got, expected = dali_pixels(encoded, transform), reference_pixels(encoded, transform)
+    assert got.shape == expected.shape == transform.pixels_shape
+    assert mean_levels(got, expected, transform) < MEAN_LEVELS
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_they_agree_on_awkward_sizes_of_noise(size: tuple[int, int]) -> None:
+    encoded, transform = noise_png(*size), Transform()
+    got, expected = dali_pixels(encoded, transform), reference_pixels(encoded, transform)
+    assert mean_levels(got, expected, transform) < MEAN_LEVELS
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"colour": "BGR"},
+        {"antialias": False},
+        {"mean": (124.0, 117.0, 104.0)},
+        {"std": (64.0, 64.0, 64.0)},
+        {"resize_shorter": 232},
+        {"filter": "nearest"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_transform_that_differs_in_one_field_is_noticed(wrong: dict[str, object]) -> None:
+    encoded, transform = noise_png(900, 1200), Transform()
+    got = dali_pixels(encoded, replace(transform, **wrong))
+    assert mean_levels(got, reference_pixels(encoded, transform), transform) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"crop_height": 300}, "resize_shorter"),
+        ({"filter": "bilinear"}, "filter"),
+        ({"layout": "NCHW"}, "layout"),
+        ({"colour": "RGBA"}, "colour"),
+        ({"std": (1.0, 0.0, 1.0)}, "std"),
+        ({"crop_width": 0}, "crop"),
+    ],
+)
+def test_an_impossible_transform_is_refused_by_field(change: dict[str, object], said: str) -> None:
+    with pytest.raises(ContractMismatch, match=said):
+        replace(Transform(), **change)
+
+
+def test_a_transform_survives_its_file() -> None:
+    transform = TRANSFORMS["torchvision"]
+    assert Transform.from_json(transform.to_json()) == transform
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"crop": 224}', '{"mean": 1'])
+def test_a_broken_transform_file_is_named(text: str) -> None:
+    with pytest.raises(ContractMismatch, match="t.json"):
+        Transform.from_json(text, "t.json")
