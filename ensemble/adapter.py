@@ -25,7 +25,9 @@ BatchedCall = Callable[[list[Array]], Sequence[Outputs | ServingError]]
 log = logging.getLogger(__name__)
 
 
-def execute(pb_utils: Any, requests: Sequence[Any], input_name: str, call: BatchedCall) -> list[Any]:
+def execute(
+    pb_utils: Any, requests: Sequence[Any], input_name: str, call: BatchedCall
+) -> list[Any]:
     """One response a request, in order.
 
     Args:

@@ -26,7 +26,7 @@ def from_fields(fields: Mapping[str, Any]) -> ModelConfig:
 def render(config: ModelConfig, comment: str) -> str:
     """Text that Triton reads, under a ``#`` comment."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + text_format.MessageToString(config)
+    return head + str(text_format.MessageToString(config))
 
 
 def parse(text: str, source: str) -> ModelConfig:

@@ -86,7 +86,11 @@ _PROFILES = (
         (
             Setting("preferred_batch_size", [2, 4, 8], _RECIPE, "Triton's guides", "caps batches"),
             Setting(
-                "max_queue_delay_microseconds", 1_000, _RECIPE, "Triton's guides", "waits while idle"
+                "max_queue_delay_microseconds",
+                1_000,
+                _RECIPE,
+                "Triton's guides",
+                "waits while idle",
             ),
         ),
     ),

@@ -66,9 +66,7 @@ class Transform:
         _require(self.layout in LAYOUTS, "layout", f"one of {LAYOUTS}", self.layout)
         _require(self.colour in COLOURS, "colour", f"one of {COLOURS}", self.colour)
         _require(len(self.mean) == 3, "mean", "three numbers", self.mean)
-        _require(
-            len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std
-        )
+        _require(len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std)
 
     @property
     def pixels_shape(self) -> tuple[int, int, int]:

@@ -36,8 +36,8 @@ class Answerer:
         finite = np.isfinite(rows).all(axis=1)
         class_ids, scores = top_k(np.where(finite[:, None], rows, 0.0), self.k)
         sizes = [len(array) for array in logits]
-        answers = zip(*(split_rows(array, sizes) for array in (finite, class_ids, scores)))
-        return [self._answer(*answer) for answer in answers]
+        split = (split_rows(array, sizes) for array in (finite, class_ids, scores))
+        return [self._answer(*answer) for answer in zip(*split, strict=True)]
 
     def _answer(
         self, finite: Array, class_ids: Array, scores: Array

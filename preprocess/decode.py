@@ -16,8 +16,8 @@ import numpy as np
 from ensemble.errors import BackendFailure, InvalidInput, ServingError
 from ensemble.transform import Transform
 from preprocess.device import host_array, rows_of
-from preprocess.graph import build_pipeline
-from preprocess.guard import Header, Limits, inspect
+from preprocess.graph import build_decoder, build_pipeline
+from preprocess.guard import Header, Limits, inspect, trial_endings
 
 Array = np.ndarray[Any, Any]
 
@@ -63,8 +63,9 @@ class Preprocessor:
         judged = [self._judge(images) for images in requests]
         good = [i for i, verdict in enumerate(judged) if not isinstance(verdict, ServingError)]
         results: list[Any] = list(judged)
-        encoded = [image for i in good for image in requests[i]]
         headers = [header for i in good for header in judged[i]]  # type: ignore[union-attr]
+        images = (image for i in good for image in requests[i])
+        encoded = [image[: header.end] for image, header in zip(images, headers, strict=True)]
         pixels, errors = self._decode(encoded, headers)
         start = 0
         for i in good:
@@ -77,7 +78,7 @@ class Preprocessor:
             start = stop
         return results
 
-    def _judge(self, images: Array) -> list[Header] | InvalidInput:
+    def _judge(self, images: Array) -> list[Header] | ServingError:
         headers = []
         for number, image in enumerate(images):
             try:
@@ -91,15 +92,20 @@ class Preprocessor:
     ) -> tuple[Any, dict[int, ServingError]]:
         """Pixels of all images, (len(encoded), ...), and an error for each row that has none."""
         runs = list(_runs(headers))
-        if len(runs) == 1:
+        if len(runs) == 1 and headers[0].complete:
             pixels = self._try(encoded)
             if pixels is not None:
                 return pixels, {}
             runs = [range(n, n + 1) for n in runs[0]]
         rows: list[Array | None] = []
         for run in runs:
-            rows += self._decode_run([encoded[n] for n in run])
-        errors = {n: _undecodable(headers[n]) for n, row in enumerate(rows) if row is None}
+            if headers[run[0]].complete:
+                rows += self._decode_run([encoded[n] for n in run])
+            else:
+                rows.append(self._decode_open_ended(encoded[run[0]], headers[run[0]]))
+        errors: dict[int, ServingError] = {
+            n: _undecodable(headers[n]) for n, row in enumerate(rows) if row is None
+        }
         blank = next((np.zeros_like(row) for row in rows if row is not None), None)
         if blank is None:
             return None, errors
@@ -112,6 +118,19 @@ class Preprocessor:
         if len(encoded) == 1:
             return [None]
         return [row for image in encoded for row in self._decode_run([image])]
+
+    def _decode_open_ended(self, image: Array, header: Header) -> Array | None:
+        """Pixels of an image without its end marker, if none of it comes from beyond its end."""
+        endings = trial_endings(image, header)
+        decoder = build_decoder(batch_size=len(endings))
+        decoder.feed_input("IMAGE", list(endings))
+        try:
+            (pictures,) = decoder.run()
+        except RuntimeError:
+            return None
+        if not np.array_equal(pictures.at(0), pictures.at(1)):
+            return None
+        return self._decode_run([endings[0]])[0]
 
     def _try(self, encoded: list[Array]) -> Any | None:
         """Pixels of one run, valid until the next; None when an item can't be decoded."""
@@ -131,10 +150,10 @@ def _runs(headers: Sequence[Header]) -> Iterator[range]:
     start, pixels = 0, 0
     for n, header in enumerate(headers):
         alone = not header.complete or (n > start and not headers[n - 1].complete)
-        if n > start and (alone or pixels + header.height * header.width > MAX_RUN_PIXELS):
+        if n > start and (alone or pixels + header.pixels > MAX_RUN_PIXELS):
             yield range(start, n)
             start, pixels = n, 0
-        pixels += header.height * header.width
+        pixels += header.pixels
     if headers:
         yield range(start, len(headers))
 

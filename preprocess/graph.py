@@ -6,6 +6,7 @@ auto-serialisation wants to see exactly one. Heavy to import; the rest of the pa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nvidia.dali import fn, types
@@ -33,9 +34,8 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
     Returns:
         The output node, float32, (3, height, width) or (height, width, 3) a sample.
     """
-    encoded = fn.external_source(name=IMAGE.name, device="cpu", dtype=types.UINT8, ndim=1)
     picture = fn.decoders.image(
-        encoded,
+        _encoded(),
         device=decoder,
         output_type=_COLOUR[transform.colour],
         adjust_orientation=transform.apply_exif,
@@ -67,16 +67,33 @@ def build_pipeline(
         num_threads: CPU threads that decode.
         device_id: the GPU, or None for the CPU alone.
     """
-    pipeline = Pipeline(
+    decoder = "cpu" if device_id is None else "mixed"
+    return _fed_by_hand(
+        lambda: pixels_graph(transform, decoder),
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=device_id,
-        # By hand means one batch in flight: DALI's own prefetching would wait for a second one.
-        prefetch_queue_depth=1,
-        exec_pipelined=False,
-        exec_async=False,
     )
+
+
+def build_decoder(batch_size: int) -> Pipeline:
+    """A pipeline of the CPU decoder alone: encoded images to whole pictures, (h, w, 3) uint8."""
+    return _fed_by_hand(
+        lambda: fn.decoders.image(_encoded(), device="cpu", output_type=types.RGB),
+        batch_size=batch_size,
+        num_threads=1,
+        device_id=None,
+    )
+
+
+def _encoded() -> Any:
+    return fn.external_source(name=IMAGE.name, device="cpu", dtype=types.UINT8, ndim=1)
+
+
+def _fed_by_hand(graph: Callable[[], Any], **settings: Any) -> Pipeline:
+    # By hand means one batch in flight: DALI's own prefetching would wait for a second one.
+    pipeline = Pipeline(prefetch_queue_depth=1, exec_pipelined=False, exec_async=False, **settings)
     with pipeline:
-        pipeline.set_outputs(pixels_graph(transform, "cpu" if device_id is None else "mixed"))
+        pipeline.set_outputs(graph())
     pipeline.build()
     return pipeline

@@ -33,7 +33,8 @@ def reference_pixels(encoded: bytes, transform: Transform) -> Array:
     if transform.colour == "RGB":
         picture = picture[:, :, ::-1]
     cropped = _centre_crop(_resize(picture, transform), transform)
-    normalised = (cropped - np.float32(transform.mean)) / np.float32(transform.std)
+    mean, std = (np.array(levels, np.float32) for levels in (transform.mean, transform.std))
+    normalised = (cropped - mean) / std
     if transform.layout == "CHW":
         normalised = normalised.transpose(2, 0, 1)
     return np.ascontiguousarray(normalised, np.float32)
@@ -46,8 +47,11 @@ def _resize(picture: Array, transform: Transform) -> Array:
     new_height, new_width = transform.resized(height, width)
     rows = _weights(height, new_height, scale, transform)
     columns = _weights(width, new_width, scale, transform)
-    levels = np.einsum("yh,hwc,xw->yxc", rows, picture.astype(np.float32), columns, optimize=True)
-    return np.clip(np.rint(levels), 0, 255).astype(np.float32)
+    levels: Array = np.einsum(
+        "yh,hwc,xw->yxc", rows, picture.astype(np.float32), columns, optimize=True
+    )
+    rounded: Array = np.clip(np.rint(levels), 0, 255)
+    return rounded.astype(np.float32)
 
 
 def _weights(size: int, new_size: int, scale: float, transform: Transform) -> Array:
@@ -59,16 +63,18 @@ def _weights(size: int, new_size: int, scale: float, transform: Transform) -> Ar
     centres = (np.arange(new_size) + 0.5 - new_size / 2) / scale + size / 2 - 0.5
     if transform.filter == "nearest":
         nearest = np.clip(np.floor(centres + 0.5).astype(int), 0, size - 1)
-        return np.eye(size, dtype=np.float32)[nearest]
+        one_hot: Array = np.eye(size, dtype=np.float32)[nearest]
+        return one_hot
     stretch = max(1.0, 1.0 / scale) if transform.antialias else 1.0
     first = np.floor(centres - radius * stretch).astype(int)
     offsets = np.arange(int(2 * radius * stretch) + 3)
     taps = first[:, None] + offsets
     weights = kernel((taps - centres[:, None]) / stretch)
-    matrix = np.zeros((new_size, size), np.float64)
+    matrix: Array = np.zeros((new_size, size), np.float64)
     row = np.broadcast_to(np.arange(new_size)[:, None], taps.shape)
     np.add.at(matrix, (row, np.clip(taps, 0, size - 1)), weights)
-    return (matrix / matrix.sum(axis=1, keepdims=True)).astype(np.float32)
+    weighted: Array = matrix / matrix.sum(axis=1, keepdims=True)
+    return weighted.astype(np.float32)
 
 
 def _triangular(x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. One verb a job; nothing heavy is imported before its verb."""
+"""The command line: parse, call, print. A verb a job; nothing heavy is imported before its verb."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import ServingError
 from ensemble.profiles import DEFAULT, PROFILES
 
+if TYPE_CHECKING:
+    from ensemble.model_config import Deployment
+
 Verb = Callable[[argparse.Namespace], int]
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _verb(verbs: argparse._SubParsersAction, name: str, run: Verb, text: str) -> argparse.ArgumentParser:  # type: ignore[type-arg]
+def _verb(verbs: Verbs, name: str, run: Verb, text: str) -> argparse.ArgumentParser:
     parser = verbs.add_parser(
         name,
         help=text,
@@ -67,14 +72,17 @@ def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
     parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
     parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")
     parser.add_argument(
-        "--preprocess", choices=PREPROCESSORS, default=default.preprocess, help="gpu target: host of DALI"
+        "--preprocess",
+        choices=PREPROCESSORS,
+        default=default.preprocess,
+        help="gpu target: host of DALI",
     )
     parser.add_argument(
         "--classifier", choices=CLASSIFIERS, default=default.classifier, help="gpu target: runtime"
     )
 
 
-def _deployment(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _deployment(options: argparse.Namespace) -> Deployment:
     from ensemble.model_config import Deployment
 
     cores = len(os.sched_getaffinity(0)) if options.target == "cpu" else 1
@@ -89,7 +97,7 @@ def _deployment(options: argparse.Namespace):  # type: ignore[no-untyped-def]
     )
 
 
-def _add_serve(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+def _add_serve(verbs: Verbs) -> None:
     from tools.serve.options import ServeOptions
 
     default = ServeOptions(Path(), "", "")
@@ -133,7 +141,7 @@ def _serve(options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_classify(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+def _add_classify(verbs: Verbs) -> None:
     from tools.client.classify import add_arguments
 
     parser = _verb(verbs, "classify", _classify, "Labels and scores for files and folders.")
@@ -146,7 +154,7 @@ def _classify(options: argparse.Namespace) -> int:
     return run(options_from(options), sys.stdout, sys.stderr)
 
 
-def _add_health(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+def _add_health(verbs: Verbs) -> None:
     parser = _verb(verbs, "health", _health, "Ask a server for a real answer, as probes should.")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="HTTP endpoint")
     parser.add_argument("--model", default="ensemble", help="model that is asked")
@@ -157,11 +165,12 @@ def _health(options: argparse.Namespace) -> int:
     from tools.serve.health import check
 
     url = options.url if "://" in options.url else f"http://{options.url}"
-    print(f"{options.model} answered in {1e3 * check(url.rstrip('/'), options.model, options.timeout_s):.1f} ms")
+    seconds = check(url.rstrip("/"), options.model, options.timeout_s)
+    print(f"{options.model} answered in {1e3 * seconds:.1f} ms")
     return 0
 
 
-def _add_export(verbs: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+def _add_export(verbs: Verbs) -> None:
     parser = _verb(verbs, "export", _export, "Write a model repository for a target and profile.")
     _add_deployment(parser, target="gpu")
     parser.add_argument("--out", type=Path, required=True, help="new or empty folder")

@@ -44,9 +44,7 @@ class InferenceRequest:
 
 
 class InferenceResponse:
-    def __init__(
-        self, output_tensors: list[Tensor], error: TritonError | None = None
-    ) -> None:
+    def __init__(self, output_tensors: list[Tensor], error: TritonError | None = None) -> None:
         self.outputs = {tensor.name(): tensor.as_numpy() for tensor in output_tensors}
         self.error = error
 

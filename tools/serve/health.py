@@ -5,6 +5,7 @@ Triton goes on calling a model ready whose Python process is dead; only an infer
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import urllib.error
@@ -118,9 +119,7 @@ def _open(request: urllib.request.Request, timeout_s: float) -> bytes:
     except urllib.error.HTTPError as error:
         raise _refused(error, request.full_url) from error
     except TimeoutError as error:
-        raise DeadlineExceeded(
-            f"{request.full_url}: no answer within {timeout_s:g} s"
-        ) from error
+        raise DeadlineExceeded(f"{request.full_url}: no answer within {timeout_s:g} s") from error
     except (urllib.error.URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
@@ -132,10 +131,8 @@ def _open(request: urllib.request.Request, timeout_s: float) -> bytes:
 
 def _refused(error: urllib.error.HTTPError, url: str) -> ServingError:
     text = error.read().decode(errors="replace")
-    try:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
         text = json.loads(text)["error"]
-    except (ValueError, KeyError, TypeError):
-        pass
     message = f"{url}: {text or error.reason}"
     if error.code == 503:
         return Overloaded(message)

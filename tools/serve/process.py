@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -71,18 +72,14 @@ class ServerProcess:
         """Ask the server to finish what it has, then end everything that is left."""
         if self._popen.poll() is None:
             self._popen.terminate()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._popen.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                pass
         self.kill()
 
     def kill(self) -> None:
         """End the server and its stubs at once, and remove their shared memory."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._popen.wait()
         for region in SHARED_MEMORY.glob(f"{self._shm_prefix}*"):
             region.unlink(missing_ok=True)

@@ -67,9 +67,7 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
     check_machine(request.options, request.deployment)
     with _scratch() as scratch, _signals() as stopping:
         options = _prepare(request, scratch)
-        installation = (
-            embedded(scratch) if request.deployment.target == "cpu" else container()
-        )
+        installation = embedded(scratch) if request.deployment.target == "cpu" else container()
         server = Server(installation, options, scratch.with_suffix(".log"), stopping)
         try:
             server.start(request.ready_timeout_s)

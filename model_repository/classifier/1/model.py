@@ -8,14 +8,15 @@ from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
-from ensemble.adapter import execute
 from classifier.session import BatchSession
+from ensemble.adapter import execute
 
 
 class TritonPythonModel:
     """Named so by Triton."""
 
     def initialize(self, args):
+        """Open the model beside this file."""
         config = json.loads(args["model_config"])
         self.stage = BatchSession(
             Path(__file__).with_name("model.onnx"),
@@ -24,4 +25,5 @@ class TritonPythonModel:
         )
 
     def execute(self, requests):
+        """LOGITS, one response a request."""
         return execute(pb_utils, requests, self.stage.input_name, self.stage)

@@ -15,6 +15,7 @@ class TritonPythonModel:
     """Named so by Triton."""
 
     def initialize(self, args):
+        """Read the names and check them against the configuration."""
         config = json.loads(args["model_config"])
         classes = int(config["input"][0]["dims"][0])
         top_k = int(config["output"][0]["dims"][0])
@@ -24,4 +25,5 @@ class TritonPythonModel:
         self.stage = Answerer(labels, top_k)
 
     def execute(self, requests):
+        """The best classes, one response a request."""
         return execute(pb_utils, requests, "LOGITS", self.stage)

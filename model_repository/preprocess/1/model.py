@@ -16,6 +16,7 @@ class TritonPythonModel:
     """Named so by Triton."""
 
     def initialize(self, args):
+        """Build the stage from the configuration."""
         config = json.loads(args["model_config"])
         transform = Transform.from_file(Path(__file__).with_name("transform.json"))
         check_declared(config["input"], (IMAGE,))
@@ -35,4 +36,5 @@ class TritonPythonModel:
         )
 
     def execute(self, requests):
+        """PIXELS, one response a request."""
         return execute(pb_utils, requests, IMAGE.name, self.stage)

@@ -1,0 +1,139 @@
+"""Batches of real bytes through real DALI: order, neighbours, and who hears of a bad image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ensemble.errors import BackendFailure, InvalidInput, ServingError
+from ensemble.transform import Transform
+from preprocess import decode
+from preprocess.decode import Preprocessor
+from preprocess.guard import Limits
+from tests.conftest import SAMPLES
+from tests.fakes import images
+
+GOOD = [
+    (SAMPLES / "chelsea.png").read_bytes(),
+    (SAMPLES / "rocket.jpg").read_bytes(),
+    images.jpeg(300, 200),
+    images.progressive_jpeg(),
+    images.webp(),
+    images.bmp(),
+    images.png(),
+]
+# Seen by the guard or by the decoder; the last is whole by its header and its end.
+HTML = b"<html>404</html>"
+CUT = images.truncated(GOOD[1], 0.5)
+DAMAGED = GOOD[0][:20_000] + bytes(2_000) + GOOD[0][22_000:]
+
+
+@pytest.fixture(scope="module")
+def stage() -> Preprocessor:
+    return Preprocessor(Transform(), Limits(), batch_size=64)
+
+
+def request(*encoded: bytes) -> np.ndarray:
+    """Several images of one request, padded with zeros to one length."""
+    rows = np.zeros((len(encoded), max(map(len, encoded))), np.uint8)
+    for row, data in zip(rows, encoded, strict=True):
+        row[: len(data)] = np.frombuffer(data, np.uint8)
+    return rows
+
+
+def pixels(result: Any) -> np.ndarray:
+    assert not isinstance(result, ServingError), result
+    return np.copy(result["PIXELS"])
+
+
+def alone(stage: Preprocessor, encoded: bytes) -> np.ndarray:
+    return pixels(stage([request(encoded)])[0])
+
+
+def test_a_batch_gives_what_each_image_gives_alone(stage: Preprocessor) -> None:
+    expected = [alone(stage, encoded) for encoded in GOOD]
+    together = [pixels(result) for result in stage([request(encoded) for encoded in GOOD])]
+    for got, wanted in zip(together, expected, strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_request_of_several_padded_images_gives_the_same(stage: Preprocessor) -> None:
+    expected = np.concatenate([alone(stage, encoded) for encoded in GOOD])
+    np.testing.assert_array_equal(pixels(stage([request(*GOOD)])[0]), expected)
+
+
+@pytest.mark.parametrize("bad", [HTML, CUT, DAMAGED], ids=["html", "cut", "damaged"])
+@pytest.mark.parametrize("position", [0, 3, 7])
+def test_a_bad_image_fails_alone(stage: Preprocessor, bad: bytes, position: int) -> None:
+    expected = [alone(stage, encoded) for encoded in GOOD]
+    batch = [request(encoded) for encoded in GOOD]
+    batch.insert(position, request(bad))
+    results = stage(batch)
+    assert isinstance(results.pop(position), InvalidInput)
+    for got, wanted in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(pixels(got), wanted)
+    after = stage([request(encoded) for encoded in GOOD])
+    np.testing.assert_array_equal(pixels(after[2]), expected[2])
+
+
+@pytest.mark.parametrize("bad", [HTML, CUT, DAMAGED], ids=["html", "cut", "damaged"])
+def test_a_request_of_several_names_the_bad_one(stage: Preprocessor, bad: bytes) -> None:
+    first, second = stage([request(GOOD[0], GOOD[2], bad, GOOD[3]), request(GOOD[4])])
+    assert isinstance(first, InvalidInput)
+    assert str(first).startswith("image 2 of 4: ")
+    np.testing.assert_array_equal(pixels(second), alone(stage, GOOD[4]))
+
+
+def test_a_jpeg_that_lost_only_its_end_marker_gives_the_same_pixels(stage: Preprocessor) -> None:
+    whole, cut = GOOD[1], GOOD[1][:-2]
+    np.testing.assert_array_equal(alone(stage, cut), alone(stage, whole))
+    in_batch = stage([request(GOOD[0]), request(cut), request(GOOD[2])])
+    np.testing.assert_array_equal(pixels(in_batch[1]), alone(stage, whole))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("padding", [0, 1000])
+def test_a_cut_jpeg_is_never_half_a_picture(
+    stage: Preprocessor, share: float, padding: int
+) -> None:
+    encoded = images.truncated(images.jpeg(400, 400), share) + bytes(padding)
+    assert isinstance(stage([request(encoded)])[0], InvalidInput)
+
+
+def test_huge_pictures_are_decoded_in_several_runs(
+    stage: Preprocessor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [pixels(result) for result in stage([request(encoded) for encoded in GOOD])]
+    monkeypatch.setattr(decode, "MAX_RUN_PIXELS", 1)
+    runs: list[int] = []
+    original = stage._try
+    monkeypatch.setattr(stage, "_try", lambda run: runs.append(len(run)) or original(run))
+    got = stage([request(*GOOD[:3]), request(*GOOD[3:])])
+    assert runs == [1] * len(GOOD)
+    np.testing.assert_array_equal(
+        np.concatenate([pixels(result) for result in got]), np.concatenate(expected)
+    )
+
+
+def test_nothing_but_bad_images_is_answered_too(stage: Preprocessor) -> None:
+    results = stage([request(HTML), request(CUT), request(DAMAGED, HTML)])
+    assert [type(result) for result in results] == [InvalidInput] * 3
+
+
+def test_a_decoder_that_runs_out_of_memory_is_our_failure(
+    stage: Preprocessor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def feed_input(self, name: str, batch: list[np.ndarray]) -> None:
+            pass
+
+        def run(self) -> None:
+            raise RuntimeError("std::bad_alloc")
+
+    monkeypatch.setattr(stage, "_pipeline", Failing())
+    with pytest.raises(BackendFailure, match="bad_alloc"):
+        stage([request(GOOD[0])])
+    assert stage([request(GOOD[0])])[0]["PIXELS"].shape == (1, 3, 224, 224)
