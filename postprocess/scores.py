@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 def softmax(logits: Array) -> Array:
     """Probabilities, (batch, classes) float32, rows sum to 1; finite for any finite logits."""
     powers: Array = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    return np.divide(powers, powers.sum(axis=1, keepdims=True))
 
 
 def top_k(logits: Array, k: int) -> tuple[Array, Array]:
