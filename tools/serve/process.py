@@ -38,7 +38,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C reaches us alone; we stop the rest in order
-                umask=0o077,  # shared-memory regions hold other people's images
+                umask=0o077,  # for what the server writes; not heeded by shared memory
             )
 
     @property
@@ -67,6 +67,17 @@ class ServerProcess:
             if alive and words and words[0].endswith("triton_python_backend_stub"):
                 found[words[-2]] = child
         return found
+
+    def close_shared_memory(self) -> None:
+        """Let nobody else read the regions, which hold other people's images.
+
+        Whoever makes one leaves it readable by all: Boost sets 0644 after the umask, with fchmod.
+        """
+        for region in SHARED_MEMORY.glob(f"{self._shm_prefix}*"):
+            try:
+                region.chmod(0o600)
+            except FileNotFoundError:  # its stub has just ended
+                continue
 
     def stop(self) -> None:
         """Ask the server to finish what it has, then end everything that is left."""

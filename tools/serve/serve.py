@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -15,11 +16,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
-from ensemble.errors import DeadlineExceeded, ModelUnavailable, Overloaded, ServingError
+from ensemble.errors import (
+    ContractMismatch,
+    DeadlineExceeded,
+    ModelUnavailable,
+    Overloaded,
+    ServingError,
+)
 from ensemble.model_config import Deployment
 from ensemble.profiles import STAGES
 from tools.example.efficientnet_lite0 import ensure
-from tools.export import ROOT, export
+from tools.export import COMMITTED, export
 from tools.serve import health
 from tools.serve.installation import Installation, container, embedded
 from tools.serve.options import ServeOptions, command
@@ -27,10 +34,11 @@ from tools.serve.preflight import check_machine
 from tools.serve.process import ServerProcess
 from tools.serve.watch import BackOff, ProgressWatch, StubWatch
 
-EXAMPLE_MODEL = ROOT / ".tandem" / "efficientnet_lite0.onnx"
+EXAMPLE_MODEL = COMMITTED / "classifier" / "1" / "model.onnx"
 STUBS_EVERY_S = 0.5
 PROBE_EVERY_S = 2.0
 PROBE_TIMEOUT_S = 3.0
+_TOKEN = re.compile(r"[!-~]{8,}")
 
 log = logging.getLogger("tandem.serve")
 
@@ -55,7 +63,7 @@ class ServeRequest:
 
 
 def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve until SIGINT, SIGTERM or the end of the terminal.
 
     Args:
         request: what to serve, and where.
@@ -122,6 +130,7 @@ class Server:
         while not self.stopping.asked:
             if self._process.exit_code() is not None:
                 raise self._process.failure("tritonserver ended while it was starting")
+            self._process.close_shared_memory()
             if health.is_ready(self.options.http_url) and self._answers():
                 return
             if time.monotonic() - self._started_s > timeout_s:
@@ -148,6 +157,7 @@ class Server:
             code = self._process.exit_code()
             if code is not None:
                 return code
+            self._process.close_shared_memory()
             self._reload(stubs.observe(set(self._process.stubs()), self._ready_models()))
             if time.monotonic() >= next_probe_s:
                 self._probe(progress)
@@ -216,10 +226,12 @@ class Server:
                 stub.kill()
 
     def _reload(self, models: set[str]) -> None:
+        assert self._process is not None
         for model in sorted(models):
             log.error("a stub of %s is dead: loading the model again", model)
             try:
                 health.load(self.options.http_url, model, self.options.token)
+                self._process.close_shared_memory()
                 log.info("%s answers again", model)
             except ServingError as error:
                 log.error("loading %s again failed: %s", model, error)
@@ -238,11 +250,20 @@ def _prepare(request: ServeRequest, scratch: Path) -> ServeOptions:
 
 
 def _token(path: Path) -> str:
-    if path.exists():
-        return path.read_text(encoding="utf-8").strip()
-    token = secrets.token_urlsafe(24)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(token + "\n")
+    try:
+        if path.exists():
+            token = path.read_text(encoding="utf-8").strip()
+        else:
+            token = secrets.token_urlsafe(24)
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(token + "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContractMismatch(f"--token-file {path}: {error}") from error
+    if not _TOKEN.fullmatch(token):  # an empty one would be no lock, and Triton takes no blanks
+        raise ContractMismatch(
+            f"--token-file {path}: expected one word of at least 8 printable ASCII characters; "
+            "remove the file to have one made"
+        )
     return token
 
 
@@ -275,7 +296,10 @@ def _signals() -> Iterator[Stopping]:
     def stop(number: int, frame: FrameType | None) -> None:
         stopping.asked = True
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup: outlive the terminal
+        numbers.append(signal.SIGHUP)
+    previous = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield stopping
     finally:

@@ -1,0 +1,1 @@
+"""Side-by-side measurements, and the records that they write."""

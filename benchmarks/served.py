@@ -1,0 +1,113 @@
+"""The same images through the real server, at the same time measured from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing as mp
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import psutil
+from tritonclient.grpc import service_pb2
+
+from benchmarks.inprocess import Speed
+from benchmarks.photographs import photographs
+
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+WARM_UP_S = 2.0
+
+
+def encoded_request(image: bytes) -> bytes:
+    """One image as a gRPC message, encoded once and sent often."""
+    request = service_pb2.ModelInferRequest(model_name="ensemble")
+    request.inputs.add(name="IMAGE", datatype="UINT8", shape=[1, len(image)])
+    request.raw_input_contents.append(image)
+    return bytes(request.SerializeToString())
+
+
+def measure(address: str, server: psutil.Process, clients: int, duration_s: float) -> Speed:
+    """Closed-loop callers, each of whom sends the next image when it has its answer.
+
+    Args:
+        address: host and port of gRPC.
+        server: the ``tritonserver``; its stubs are counted with it.
+        clients: callers, each with a connection of its own, all in one process.
+        duration_s: of the measurement, after a warm-up.
+    """
+    with _load(address, clients) as counter:
+        time.sleep(WARM_UP_S)
+        cpu_s, (done, _) = _cpu_s(server), counter()
+        start_s = time.perf_counter()
+        time.sleep(duration_s)
+        wall_s = time.perf_counter() - start_s
+        cpu_s, (done_after, latencies_s) = _cpu_s(server) - cpu_s, counter()
+    images = done_after - done
+    return Speed(images / wall_s, 1e3 * cpu_s / images, 1e3 * float(np.median(latencies_s)))
+
+
+def _cpu_s(server: psutil.Process) -> float:
+    """User and system time of the server and its stubs so far."""
+    times = [p.cpu_times() for p in (server, *server.children(recursive=True))]
+    return float(sum(t.user + t.system for t in times))
+
+
+@contextmanager
+def _load(address: str, clients: int) -> Iterator[Any]:
+    """Callers in a process of their own; yields a function: answers so far, last latencies."""
+    context = mp.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_callers, args=(address, clients, there), daemon=True)
+    process.start()
+    here.recv()
+
+    def counter() -> tuple[int, list[float]]:
+        here.send("count")
+        reply: tuple[int, list[float]] = here.recv()
+        return reply
+
+    try:
+        yield counter
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _callers(address: str, clients: int, pipe: Any) -> None:
+    requests = [encoded_request(image) for image in photographs()]
+    latencies_s: list[float] = []
+
+    async def call(number: int) -> None:
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        async with grpc.aio.insecure_channel(address, options=options) as channel:
+            infer = channel.unary_unary(INFER)
+            while True:
+                start_s = time.perf_counter()
+                await infer(requests[number % len(requests)])
+                latencies_s.append(time.perf_counter() - start_s)
+                number += 1
+
+    async def run() -> None:
+        def answer() -> None:
+            pipe.recv()
+            pipe.send((len(latencies_s), latencies_s[-1000:]))
+
+        asyncio.get_running_loop().add_reader(pipe.fileno(), answer)
+        pipe.send("started")
+        await asyncio.gather(*(call(number) for number in range(clients)))
+
+    asyncio.run(run())
+
+
+def resident_bytes(server: psutil.Process) -> dict[str, int]:
+    """Memory of the server and of each stub, without what they share with other files."""
+    sizes = {}
+    for process in (server, *server.children(recursive=True)):
+        words = process.cmdline()
+        name = words[-2] if words[0].endswith("_stub") else Path(words[0]).name
+        sizes[name] = int(process.memory_info().rss)
+    return sizes
