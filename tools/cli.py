@@ -126,6 +126,7 @@ def _serve(options: argparse.Namespace) -> int:
                 Path(),
                 "",
                 "",
+                profile=options.profile,
                 address=options.address,
                 http_port=options.http_port,
                 grpc_port=options.grpc_port,

@@ -25,6 +25,8 @@ from ensemble.errors import (
 from tools.serve.options import TOKEN_HEADER
 
 PROBE_IMAGE = Path(__file__).with_name("probe.jpg").read_bytes()
+RELOADS = "tandem_reloads"
+"""Parameter of a model that was loaded again while it served: how often."""
 _ITEM_BYTES = {"UINT8": 1, "FP16": 2, "FP32": 4, "INT32": 4, "INT64": 8}
 
 
@@ -54,11 +56,20 @@ def check(http_url: str, model: str = "ensemble", timeout_s: float = 5.0) -> flo
 def load(http_url: str, model: str, token: str, timeout_s: float = 120.0) -> None:
     """Load a model again with the configuration it has; requests go on meanwhile.
 
+    Triton does nothing when neither a file nor the configuration has changed, be the model's
+    process dead or not; and it keeps the instances when only they are configured otherwise. So the
+    configuration that is sent counts the reloads in a parameter, an integer like all of ours.
+
     Raises:
         ServingError: the server could not; the old copy stays.
     """
+    config = json.loads(_get(f"{http_url}/v2/models/{model}/config", timeout_s))
+    parameters = config.setdefault("parameters", {})
+    reloads = int(parameters.get(RELOADS, {}).get("string_value", 0))
+    parameters[RELOADS] = {"string_value": str(reloads + 1)}
+    body = json.dumps({"parameters": {"config": json.dumps(config)}}).encode()
     request = urllib.request.Request(
-        f"{http_url}/v2/repository/models/{model}/load", b"{}", {TOKEN_HEADER: token}
+        f"{http_url}/v2/repository/models/{model}/load", body, {TOKEN_HEADER: token}
     )
     _open(request, timeout_s)
 

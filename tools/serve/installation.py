@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ensemble.errors import ContractMismatch
+from tools.environment import find_libpython
 from tools.export import ROOT
 
 SERVED_PACKAGES = ("ensemble", "preprocess", "classifier", "postprocess")
-LIBPYTHON = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -90,11 +90,3 @@ def embedded(scratch: Path) -> Installation:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         },
     )
-
-
-def find_libpython() -> Path | None:
-    """The shared library of the running Python, which the wheel's stub loads."""
-    folders = [sysconfig.get_config_var("LIBDIR") or ""]
-    folders += [f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/usr/lib64", "/usr/lib"]
-    candidates = (Path(folder) / LIBPYTHON for folder in folders if folder)
-    return next((path for path in candidates if path.exists()), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ensemble.profiles import DEFAULT
 from tools.serve.installation import Installation
 
 TOKEN_HEADER = "tandem-token"
@@ -25,6 +26,7 @@ class ServeOptions:
         grpc_port: gRPC.
         metrics_port: Prometheus metrics.
         token: opens the management APIs.
+        profile: which of the repository's batching settings to take.
         shm_prefix: begins the name of every shared-memory region of this server, so that a
             crashed one can be cleaned up.
         extra: further flags of ``tritonserver``, as they are.
@@ -33,6 +35,7 @@ class ServeOptions:
     repository: Path
     token: str
     shm_prefix: str
+    profile: str = DEFAULT
     address: str = "127.0.0.1"
     http_port: int = 8000
     grpc_port: int = 8001
@@ -58,6 +61,8 @@ def command(installation: Installation, options: ServeOptions) -> list[str]:
         f"--model-repository={options.repository}",
         "--model-control-mode=explicit",
         "--load-model=*",
+        # Triton takes configs/<profile>.pbtxt where there is one, and config.pbtxt otherwise.
+        f"--model-config-name={options.profile}",
         f"--http-address={options.address}",
         f"--http-port={options.http_port}",
         f"--grpc-address={options.address}",

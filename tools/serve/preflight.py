@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 from ensemble.errors import ContractMismatch
 from ensemble.model_config import Deployment
-from tools.serve.installation import LIBPYTHON, find_libpython
+from tools.environment import obstacle, this_machine
 from tools.serve.options import ServeOptions
 
-GLIBC = (2, 35)
-"""Oldest C library that the wheel's server runs on (its platform tag is manylinux_2_35)."""
 SHARED_MEMORY = Path("/dev/shm")
 _SLACK_BYTES = 64 * 1024 * 1024
 
@@ -27,31 +24,9 @@ def check_machine(options: ServeOptions, deployment: Deployment) -> None:
     """
     faults = [*_ports(options), *_shared_memory(deployment)]
     if deployment.target == "cpu":
-        faults += [*_platform(), *_libpython()]
+        faults += filter(None, [obstacle(this_machine())])
     if faults:
         raise ContractMismatch("this machine can't serve yet:\n  " + "\n  ".join(faults))
-
-
-def _platform() -> Iterator[str]:
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        yield f"expected Linux on x86_64, got {platform.system()} on {platform.machine()}"
-        return
-    name, version = platform.libc_ver()
-    found = tuple(int(part) for part in version.split(".")[:2]) if name == "glibc" else ()
-    if found < GLIBC:
-        yield (
-            f"expected glibc {GLIBC[0]}.{GLIBC[1]} or newer, got {name or 'none'} {version}: "
-            "use Debian 12, Ubuntu 22.04 or newer"
-        )
-
-
-def _libpython() -> Iterator[str]:
-    if find_libpython() is None:
-        package = LIBPYTHON.removesuffix(".so.1.0")
-        yield (
-            f"{LIBPYTHON} not found: apt-get install {package} (Debian, Ubuntu), or use a Python "
-            "that was built with --enable-shared"
-        )
 
 
 def _ports(options: ServeOptions) -> Iterator[str]:

@@ -25,7 +25,6 @@ from ensemble.errors import (
 )
 from ensemble.model_config import Deployment
 from ensemble.profiles import STAGES
-from tools.example.efficientnet_lite0 import ensure
 from tools.export import COMMITTED, export
 from tools.serve import health
 from tools.serve.installation import Installation, container, embedded
@@ -159,7 +158,7 @@ class Server:
                 return code
             self._process.close_shared_memory()
             self._reload(stubs.observe(set(self._process.stubs()), self._ready_models()))
-            if time.monotonic() >= next_probe_s:
+            if time.monotonic() >= next_probe_s and not stubs.suspects:
                 self._probe(progress)
                 next_probe_s = time.monotonic() + PROBE_EVERY_S
             time.sleep(STUBS_EVERY_S)
@@ -240,6 +239,8 @@ class Server:
 def _prepare(request: ServeRequest, scratch: Path) -> ServeOptions:
     repository = request.repository
     if repository is None:
+        from tools.example.efficientnet_lite0 import ensure  # not in the serving image
+
         repository = export(request.deployment, ensure(EXAMPLE_MODEL), scratch / "repository")
     return replace(
         request.options,

@@ -25,6 +25,11 @@ class StubWatch:
     _known: dict[str, set[str]] = field(default_factory=dict)
     _missing: set[str] = field(default_factory=set)
 
+    @property
+    def suspects(self) -> bool:
+        """A model lacks a stub that it had; the next observation decides, so it should be soon."""
+        return bool(self._missing)
+
     def observe(self, instances: set[str], ready_models: set[str]) -> set[str]:
         """Models to load again.
 
