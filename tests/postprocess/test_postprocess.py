@@ -32,6 +32,14 @@ def test_equal_logits_come_in_the_order_of_class_numbers() -> None:
     assert classes.tolist() == [[0, 1, 2, 3, 4]]
 
 
+@given(
+    arrays(np.float32, (3, 7), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0])), st.integers(1, 7)
+)
+def test_ties_and_order_are_those_of_a_whole_stable_sort(logits: np.ndarray, k: int) -> None:
+    expected = np.argsort(-logits, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(top_k(logits, k)[0], expected)
+
+
 finite = st.floats(-(2.0**100), 2.0**100, width=32)
 
 
