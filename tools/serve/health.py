@@ -6,6 +6,7 @@ Triton goes on calling a model ready whose Python process is dead; only an infer
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import time
 import urllib.error
@@ -27,6 +28,7 @@ from tools.serve.options import TOKEN_HEADER
 PROBE_IMAGE = Path(__file__).with_name("probe.jpg").read_bytes()
 RELOADS = "tandem_reloads"
 """Parameter of a model that was loaded again while it served: how often."""
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
 _ITEM_BYTES = {"UINT8": 1, "FP16": 2, "FP32": 4, "INT32": 4, "INT64": 8}
 
 
@@ -41,7 +43,7 @@ def check(http_url: str, model: str = "ensemble", timeout_s: float = 5.0) -> flo
     Raises:
         ServingError: ModelUnavailable, Overloaded, DeadlineExceeded or BackendFailure.
     """
-    metadata = json.loads(_get(f"{http_url}/v2/models/{model}", timeout_s))
+    metadata = _get_json(f"{http_url}/v2/models/{model}", timeout_s)
     start = time.monotonic()
     body, header_bytes = _request_body(metadata["inputs"])
     headers = {
@@ -63,7 +65,7 @@ def load(http_url: str, model: str, token: str, timeout_s: float = 120.0) -> Non
     Raises:
         ServingError: the server could not; the old copy stays.
     """
-    config = json.loads(_get(f"{http_url}/v2/models/{model}/config", timeout_s))
+    config = _get_json(f"{http_url}/v2/models/{model}/config", timeout_s)
     parameters = config.setdefault("parameters", {})
     reloads = int(parameters.get(RELOADS, {}).get("string_value", 0))
     parameters[RELOADS] = {"string_value": str(reloads + 1)}
@@ -90,7 +92,7 @@ def execution_counts(http_url: str, timeout_s: float = 2.0) -> dict[str, int]:
     Raises:
         ServingError: the server does not answer.
     """
-    stats = json.loads(_get(f"{http_url}/v2/models/stats", timeout_s))
+    stats = _get_json(f"{http_url}/v2/models/stats", timeout_s)
     return {row["name"]: int(row["execution_count"]) for row in stats["model_stats"]}
 
 
@@ -123,25 +125,31 @@ def _get(url: str, timeout_s: float) -> bytes:
     return _open(urllib.request.Request(url), timeout_s)
 
 
-def _open(request: urllib.request.Request, timeout_s: float) -> bytes:
+def _get_json(url: str, timeout_s: float) -> Any:
+    text = _get(url, timeout_s)
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+        return json.loads(text)
+    except ValueError as error:
+        raise ModelUnavailable(f"{url}: expected Triton's JSON, got {text[:40]!r}") from error
+
+
+def _open(request: urllib.request.Request, timeout_s: float) -> bytes:
+    url = request.full_url
+    try:
+        with _DIRECT.open(request, timeout=timeout_s) as response:
             return bytes(response.read())
     except urllib.error.HTTPError as error:
-        raise _refused(error, request.full_url) from error
-    except TimeoutError as error:
-        raise DeadlineExceeded(f"{request.full_url}: no answer within {timeout_s:g} s") from error
-    except (urllib.error.URLError, OSError) as error:
+        raise _refused(error, url) from error
+    except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
-            raise DeadlineExceeded(
-                f"{request.full_url}: no answer within {timeout_s:g} s"
-            ) from error
-        raise ModelUnavailable(f"{request.full_url}: {reason}") from error
+            raise DeadlineExceeded(f"{url}: no answer within {timeout_s:g} s") from error
+        raise ModelUnavailable(f"{url}: {reason!s:.200}") from error
 
 
 def _refused(error: urllib.error.HTTPError, url: str) -> ServingError:
-    text = error.read().decode(errors="replace")
+    with error:
+        text = error.read().decode(errors="replace")
     with contextlib.suppress(ValueError, KeyError, TypeError):
         text = json.loads(text)["error"]
     message = f"{url}: {text or error.reason}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ensemble.errors import ContractMismatch
@@ -24,7 +25,8 @@ def check_machine(options: ServeOptions, deployment: Deployment) -> None:
     """
     faults = [*_ports(options), *_shared_memory(deployment)]
     if deployment.target == "cpu":
-        faults += filter(None, [obstacle(this_machine())])
+        machine = replace(this_machine(), has_ensurepip=True)  # that is for making a .venv
+        faults += filter(None, [obstacle(machine)])
     if faults:
         raise ContractMismatch("this machine can't serve yet:\n  " + "\n  ".join(faults))
 
@@ -39,6 +41,9 @@ def _ports(options: ServeOptions) -> Iterator[str]:
         yield f"expected three different ports, got {ports}"
         return
     for flag, port in ports.items():
+        if not 1 <= port <= 65535:
+            yield f"{flag}: expected 1 to 65535, got {port}"
+            continue
         try:
             _bind(options.address, port)
         except OSError as error:

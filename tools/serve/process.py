@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -16,6 +18,23 @@ from ensemble.errors import BackendFailure
 from tools.serve.preflight import SHARED_MEMORY
 
 STOP_TIMEOUT_S = 15.0
+
+
+_INSTANCE = re.compile(r".+_\d+_\d+")
+
+
+class Stub(NamedTuple):
+    """A Python process that serves one instance of a model.
+
+    Attributes:
+        instance: ``<model>_<group>_<number>``.
+        started_s: when, seconds since the epoch.
+        process: itself.
+    """
+
+    instance: str
+    started_s: float
+    process: psutil.Process
 
 
 class ServerProcess:
@@ -50,23 +69,26 @@ class ServerProcess:
         """None while it runs."""
         return self._popen.poll()
 
-    def stubs(self) -> dict[str, psutil.Process]:
-        """Live Python stubs, by the name of the instance that they serve."""
-        found = {}
+    def stubs(self) -> list[Stub]:
+        """Live Python stubs, oldest first."""
+        found = []
         try:
             children = psutil.Process(self.pid).children(recursive=True)
         except psutil.NoSuchProcess:
-            return {}
+            return []
         for child in children:
             try:
                 words = child.cmdline()
                 alive = child.status() != psutil.STATUS_ZOMBIE
+                started_s = child.create_time()
             except psutil.Error:
                 continue
             # ... stub MODEL.PY PREFIX-UUID SIZE GROWTH PARENT BACKEND OFFSET INSTANCE RUNTIME
-            if alive and words and words[0].endswith("triton_python_backend_stub"):
-                found[words[-2]] = child
-        return found
+            # The one that completes a configuration is named like the model: no instance.
+            is_stub = alive and words and words[0].endswith("triton_python_backend_stub")
+            if is_stub and _INSTANCE.fullmatch(words[-2]):
+                found.append(Stub(words[-2], started_s, child))
+        return sorted(found, key=lambda stub: stub.started_s)
 
     def close_shared_memory(self) -> None:
         """Let nobody else read the regions, which hold other people's images.

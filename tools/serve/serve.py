@@ -11,10 +11,12 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+
+import psutil
 
 from ensemble.errors import (
     ContractMismatch,
@@ -31,12 +33,15 @@ from tools.serve.installation import Installation, container, embedded
 from tools.serve.options import ServeOptions, command
 from tools.serve.preflight import check_machine
 from tools.serve.process import ServerProcess
-from tools.serve.watch import BackOff, ProgressWatch, StubWatch
+from tools.serve.watch import BackOff, ProgressWatch, StubWatch, model_of
 
 EXAMPLE_MODEL = COMMITTED / "classifier" / "1" / "model.onnx"
 STUBS_EVERY_S = 0.5
 PROBE_EVERY_S = 2.0
 PROBE_TIMEOUT_S = 3.0
+RETIRE_S = 30.0
+"""What a model that was loaded again may still need its old stubs for."""
+_UNHEALTHY = re.compile(r"Stub process '(\S+)_\d+_\d+' is not healthy")
 _TOKEN = re.compile(r"[!-~]{8,}")
 
 log = logging.getLogger("tandem.serve")
@@ -111,6 +116,7 @@ class Server:
     _process: ServerProcess | None = None
     _started_s: float = 0.0
     _back_off: BackOff = field(default_factory=BackOff)
+    _retired: list[tuple[float, psutil.Process]] = field(default_factory=list)
 
     def start(self, timeout_s: float) -> None:
         """Start and wait until a real image is answered.
@@ -157,7 +163,9 @@ class Server:
             if code is not None:
                 return code
             self._process.close_shared_memory()
-            self._reload(stubs.observe(set(self._process.stubs()), self._ready_models()))
+            newest = {stub.instance: stub.started_s for stub in self._process.stubs()}
+            self._reload(stubs.observe(newest, self._ready_models()))
+            self._end_retired()
             if time.monotonic() >= next_probe_s and not stubs.suspects:
                 self._probe(progress)
                 next_probe_s = time.monotonic() + PROBE_EVERY_S
@@ -201,7 +209,8 @@ class Server:
             answered = False
         except ServingError as error:
             log.warning("a probe failed: %s", error)
-            self._reload({stage for stage in STAGES if self._fails(stage)})
+            named = _UNHEALTHY.search(str(error))
+            self._reload({named[1]} if named else {s for s in STAGES if self._fails(s)})
         self._end_hung_stubs(progress, answered)
 
     def _fails(self, stage: str) -> bool:
@@ -221,32 +230,56 @@ class Server:
             return
         if progress.observe(time.monotonic(), answered, counts):
             log.error("no stage has moved for long: ending the stubs")
-            for stub in self._process.stubs().values():
-                stub.kill()
+            for stub in self._process.stubs():
+                _end(stub.process)
 
     def _reload(self, models: set[str]) -> None:
         assert self._process is not None
         for model in sorted(models):
             log.error("a stub of %s is dead: loading the model again", model)
+            old = [stub for stub in self._process.stubs() if model_of(stub.instance) == model]
             try:
                 health.load(self.options.http_url, model, self.options.token)
-                self._process.close_shared_memory()
-                log.info("%s answers again", model)
             except ServingError as error:
                 log.error("loading %s again failed: %s", model, error)
+                continue
+            log.info("%s answers again", model)
+            self._process.close_shared_memory()
+            retire_s = time.monotonic() + RETIRE_S
+            self._retired += [(retire_s, stub.process) for stub in old]
+
+    def _end_retired(self) -> None:
+        """End the old stubs of models that were loaded again.
+
+        Triton may wait for ever for the one that died, and keeps the others of that copy meanwhile.
+        """
+        now_s = time.monotonic()
+        for retire_s, process in self._retired:
+            if now_s >= retire_s:
+                _end(process)
+        self._retired = [one for one in self._retired if now_s < one[0]]
+
+
+def _end(process: psutil.Process) -> None:
+    with suppress(psutil.NoSuchProcess):
+        process.kill()
 
 
 def _prepare(request: ServeRequest, scratch: Path) -> ServeOptions:
-    repository = request.repository
+    repository, extra = request.repository, request.options.extra
     if repository is None:
         from tools.example.efficientnet_lite0 import ensure  # not in the serving image
 
         repository = export(request.deployment, ensure(EXAMPLE_MODEL), scratch / "repository")
+        if request.deployment.target == "cpu":
+            # Ours are complete. Triton would start each model once more to ask what is missing.
+            extra = ("--disable-auto-complete-config", *extra)
     return replace(
         request.options,
         repository=repository.resolve(),
         token=_token(request.token_file or scratch / "token"),
         shm_prefix=f"{scratch.name}_",
+        extra=extra,
     )
 
 

@@ -6,6 +6,8 @@ without a server and without waiting.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 HANG_S = 15.0
@@ -17,12 +19,13 @@ MAX_BACK_OFF_S = 30.0
 class StubWatch:
     """Which models have lost a stub that they had.
 
-    A model that is loaded again has new stubs of the same names before the old ones end; one that
-    was unloaded is no longer ready. Only a model that is ready and lacks an instance it had, twice
-    in a row, has lost it.
+    A model that is loaded again has new stubs of the same names before the old ones end, and one
+    of the old ones may never end: an instance is its newest stub. Only a model that Triton calls
+    ready and that lacks an instance it had, twice in a row, has lost it; what is not ready now, or
+    did not say so in time, is judged when it is.
     """
 
-    _known: dict[str, set[str]] = field(default_factory=dict)
+    _known: dict[str, dict[str, float]] = field(default_factory=dict)
     _missing: set[str] = field(default_factory=set)
 
     @property
@@ -30,28 +33,34 @@ class StubWatch:
         """A model lacks a stub that it had; the next observation decides, so it should be soon."""
         return bool(self._missing)
 
-    def observe(self, instances: set[str], ready_models: set[str]) -> set[str]:
+    def observe(self, started_s: Mapping[str, float], ready_models: set[str]) -> set[str]:
         """Models to load again.
 
         Args:
-            instances: names of the live stubs, ``<model>_<group>_<number>``.
+            started_s: when the newest live stub of each instance was started, any clock.
             ready_models: what Triton calls ready.
         """
-        current: dict[str, set[str]] = {}
-        for name in instances:
-            current.setdefault(name.rsplit("_", 2)[0], set()).add(name)
+        current: dict[str, dict[str, float]] = {}
+        for instance, start_s in started_s.items():
+            current.setdefault(model_of(instance), {})[instance] = start_s
         missing = {
             model
-            for model, names in self._known.items()
-            if model in ready_models and names - current.get(model, set())
+            for model in ready_models & set(self._known)
+            if _lacks(current.get(model, {}), self._known[model])
         }
         lost = missing & self._missing
-        self._missing = missing - lost
-        self._known = {
-            model: self._known[model] if model in self._missing else current.get(model, set())
-            for model in ready_models
-        }
+        self._missing = (missing - lost) | (self._missing - ready_models)
+        self._known |= {model: current.get(model, {}) for model in ready_models - self._missing}
         return lost
+
+
+def model_of(instance: str) -> str:
+    """The model of ``<model>_<group>_<number>``."""
+    return instance.rsplit("_", 2)[0]
+
+
+def _lacks(current: Mapping[str, float], known: Mapping[str, float]) -> bool:
+    return any(current.get(name, -math.inf) < start_s for name, start_s in known.items())
 
 
 @dataclass
