@@ -27,7 +27,7 @@ class Deployment:
         max_batch_size: the most images of one request, and of one batch.
         classes: length of LOGITS.
         top_k: how many classes an answer holds.
-        instances: of preprocess and of classifier, ``cpu`` target: one a core.
+        instances: of classifier, and of preprocess on a GPU; ``cpu`` target: one a core.
         transform: the declared image transform.
         preprocess: ``python`` hosts DALI in the Python backend and isolates bad images;
             ``dali`` is the native backend, where a bad image fails its whole batch.
@@ -49,6 +49,15 @@ class Deployment:
     max_image_bytes: int = 32 * 1024 * 1024
     max_image_pixels: int = 50_000_000
     max_image_aspect: int = 50
+
+    @property
+    def preprocess_instances(self) -> int:
+        """Of preprocess; half as many as of classifier where both compete for the cores.
+
+        DALI takes a third of the classifier's time an image. More instances than needed form
+        smaller batches and take turns on the same cores (docs/performance.md).
+        """
+        return (self.instances + 1) // 2 if self.target == "cpu" else self.instances
 
     def __post_init__(self) -> None:
         """Reject what can't be rendered, naming the choices."""
@@ -95,12 +104,12 @@ def _preprocess(d: Deployment) -> Fields:
             max_image_pixels=d.max_image_pixels,
             num_threads=1 if d.target == "cpu" else 4,
         )
-    return fields | _instances(d)
+    return fields | _instances(d, d.preprocess_instances)
 
 
 def _classifier(d: Deployment) -> Fields:
     fields = _stage(d, "classifier", (pixels(d.transform),), (logits(d.classes),))
-    fields |= _instances(d)
+    fields |= _instances(d, d.instances)
     if d.target == "cpu":
         return fields | {"backend": "python", "parameters": _parameters(num_threads=1)}
     if d.classifier == "tensorrt-plan":
@@ -166,9 +175,9 @@ def _stage(
     return fields if batching is None else fields | {"dynamic_batching": batching}
 
 
-def _instances(d: Deployment) -> Fields:
+def _instances(d: Deployment, count: int) -> Fields:
     kind = "KIND_CPU" if d.target == "cpu" else "KIND_GPU"
-    return {"instance_group": [{"kind": kind, "count": d.instances}]}
+    return {"instance_group": [{"kind": kind, "count": count}]}
 
 
 def _tensor(spec: TensorSpec) -> Fields:

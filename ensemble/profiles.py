@@ -116,18 +116,18 @@ _PROFILES = (
         (
             Setting(
                 "preferred_batch_size",
-                [16],
-                "keeps clients that resend together in one batch; more than 16 lose nothing",
+                [16, 32, 64],
+                "sixteen go at once; the larger sizes let deep queues keep large batches",
                 "docs/profiles.md",
                 "fewer than 16 in flight wait the whole delay",
                 ("classifier",),
             ),
             Setting(
                 "max_queue_delay_microseconds",
-                2_000,
-                "twice the spread with which local clients come back",
+                10_000,
+                "gathers images while they come slowly; on the one stage whose device time counts",
                 "docs/profiles.md",
-                "2 ms on every batch that does not fill",
+                "10 ms on every batch that does not fill",
                 ("classifier",),
             ),
         ),
@@ -142,6 +142,7 @@ _PROFILES = (
                 "an answer that is too late helps nobody and delays the next",
                 "docs/profiles.md",
                 "refused callers get UNAVAILABLE",
+                ("preprocess", "classifier"),
             ),
             Setting(
                 "default_queue_policy.default_timeout_microseconds",
@@ -149,6 +150,7 @@ _PROFILES = (
                 "0.6 of an SLO of 100 ms; set your own",
                 "docs/profiles.md",
                 _LATE,
+                ("preprocess", "classifier"),
             ),
             Setting(
                 "default_queue_policy.allow_timeout_override",
@@ -156,6 +158,7 @@ _PROFILES = (
                 "a caller with less time left may say so; longer is not accepted",
                 "core/src/scheduler_utils.cc",
                 "none beyond the timeout's own",
+                ("preprocess", "classifier"),
             ),
         ),
     ),

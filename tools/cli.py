@@ -67,7 +67,7 @@ def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
     parser.add_argument("--target", choices=TARGETS, default=target, help="which Triton")
     parser.add_argument("--profile", choices=PROFILES, default=DEFAULT, help="batching settings")
     parser.add_argument(
-        "--instances", type=int, help="of preprocess and classifier (default: one a core on cpu)"
+        "--instances", type=int, help="of the classifier (default on cpu: one a core)"
     )
     parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
     parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")

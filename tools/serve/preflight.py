@@ -65,8 +65,8 @@ def needed_shared_memory_bytes(deployment: Deployment) -> int:
     """What full batches take: PIXELS leave preprocess and enter a Python classifier."""
     height_width = deployment.transform.crop_height * deployment.transform.crop_width
     batch_bytes = deployment.max_batch_size * 3 * height_width * 4
-    python_stages = 2 if deployment.target == "cpu" else 0
-    return _SLACK_BYTES + python_stages * deployment.instances * batch_bytes
+    instances = deployment.preprocess_instances + deployment.instances
+    return _SLACK_BYTES + (instances if deployment.target == "cpu" else 0) * batch_bytes
 
 
 def _shared_memory(deployment: Deployment) -> Iterator[str]:
