@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing as mp
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ def measure(address: str, server: psutil.Process, clients: int, duration_s: floa
     Args:
         address: host and port of gRPC.
         server: the ``tritonserver``; its stubs are counted with it.
-        clients: callers, each with a connection of its own, all in one process.
+        clients: callers, threads of one process that share a connection.
         duration_s: of the measurement, after a warm-up.
     """
     with _load(address, clients) as counter:
@@ -80,27 +80,20 @@ def _load(address: str, clients: int) -> Iterator[Any]:
 def _callers(address: str, clients: int, pipe: Any) -> None:
     requests = [encoded_request(image) for image in photographs()]
     latencies_s: list[float] = []
+    infer = grpc.insecure_channel(address).unary_unary(INFER)
 
-    async def call(number: int) -> None:
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        async with grpc.aio.insecure_channel(address, options=options) as channel:
-            infer = channel.unary_unary(INFER)
-            while True:
-                start_s = time.perf_counter()
-                await infer(requests[number % len(requests)])
-                latencies_s.append(time.perf_counter() - start_s)
-                number += 1
+    def call(number: int) -> None:
+        while True:
+            start_s = time.perf_counter()
+            infer(requests[number % len(requests)])
+            latencies_s.append(time.perf_counter() - start_s)
+            number += 1
 
-    async def run() -> None:
-        def answer() -> None:
-            pipe.recv()
-            pipe.send((len(latencies_s), latencies_s[-1000:]))
-
-        asyncio.get_running_loop().add_reader(pipe.fileno(), answer)
-        pipe.send("started")
-        await asyncio.gather(*(call(number) for number in range(clients)))
-
-    asyncio.run(run())
+    for number in range(clients):
+        threading.Thread(target=call, args=(number,), daemon=True).start()
+    pipe.send("started")
+    while pipe.recv():
+        pipe.send((len(latencies_s), latencies_s[-1000:]))
 
 
 def resident_bytes(server: psutil.Process) -> dict[str, int]:
