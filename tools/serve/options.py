@@ -45,12 +45,13 @@ class ServeOptions:
     @property
     def http_url(self) -> str:
         """Where to reach the server from this machine."""
-        return f"http://{self.reachable}:{self.http_port}"
+        return f"http://{self.host}:{self.http_port}"
 
     @property
-    def reachable(self) -> str:
-        """The address that this machine itself connects to."""
-        return "127.0.0.1" if self.address in ("0.0.0.0", "::") else self.address
+    def host(self) -> str:
+        """What this machine itself connects to, as a URL has it."""
+        address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)
+        return f"[{address}]" if ":" in address else address
 
 
 def command(installation: Installation, options: ServeOptions) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from ensemble.errors import BackendFailure
 from tools.serve.preflight import SHARED_MEMORY
 
 STOP_TIMEOUT_S = 15.0
+_LIBC = ctypes.CDLL(None)
 
 
 _INSTANCE = re.compile(r".+_\d+_\d+")
@@ -49,7 +51,7 @@ class ServerProcess:
     ) -> None:
         self.log_file = log_file
         self._shm_prefix = shm_prefix
-        with log_file.open("ab") as log:
+        with open(os.open(log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as log:
             self._popen = subprocess.Popen(
                 command,
                 env=environment,
@@ -57,6 +59,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C reaches us alone; we stop the rest in order
+                preexec_fn=_end_with_parent,
                 umask=0o077,  # for what the server writes; not heeded by shared memory
             )
         _work_in_long_turns(self._popen.pid)
@@ -124,6 +127,12 @@ class ServerProcess:
         telling = [line for line in lines if line.startswith(("E", "error")) or "Error" in line]
         tail = "\n  ".join((telling or lines)[-8:])
         return BackendFailure(f"{what}; log: {self.log_file}\n  {tail}")
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel to stop the server when we are killed and can't."""
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+    _LIBC.prctl(set_parent_death_signal, signal.SIGTERM)
 
 
 def _work_in_long_turns(pid: int) -> None:

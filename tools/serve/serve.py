@@ -39,6 +39,7 @@ EXAMPLE_MODEL = COMMITTED / "classifier" / "1" / "model.onnx"
 STUBS_EVERY_S = 0.5
 PROBE_EVERY_S = 2.0
 PROBE_TIMEOUT_S = 3.0
+START_ATTEMPTS = 3
 RETIRE_S = 30.0
 """What a model that was loaded again may still need its old stubs for."""
 _UNHEALTHY = re.compile(r"Stub process '(\S+)_\d+_\d+' is not healthy")
@@ -121,9 +122,25 @@ class Server:
     def start(self, timeout_s: float) -> None:
         """Start and wait until a real image is answered.
 
+        A race in the start of Triton 2.51's Python backend now and then aborts the server
+        (boost::interprocess::lock_exception), so a crash is tried again.
+
         Raises:
             BackendFailure: it ended, or was not ready in time; with what its log says.
         """
+        for attempt in range(1, START_ATTEMPTS + 1):
+            try:
+                self._start_once(timeout_s)
+                return
+            except ServingError:
+                assert self._process is not None
+                code = self._process.exit_code()
+                self._process.kill()
+                if code is None or code >= 0 or attempt == START_ATTEMPTS:
+                    raise
+                log.warning("tritonserver crashed while it was starting; once more")
+
+    def _start_once(self, timeout_s: float) -> None:
         self._started_s = time.monotonic()
         environment = os.environ | self.installation.environment
         self._process = ServerProcess(
@@ -302,7 +319,7 @@ def _token(path: Path) -> str:
 
 
 def _ready_lines(options: ServeOptions, log_file: Path, request: ServeRequest) -> Iterator[str]:
-    host = options.reachable
+    host = options.host
     yield f"READY  {request.deployment.target} target, profile {request.deployment.profile}"
     yield f"  HTTP     {options.http_url}"
     yield f"  gRPC     {host}:{options.grpc_port}"
