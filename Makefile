@@ -34,7 +34,7 @@ check: setup ## lint, types, import arrows, rendered configurations, Dockerfile
 	$(BIN)/python -m pytest -q $(CHECKS)
 	$(BIN)/hadolint Dockerfile
 
-bench: setup ## compare with the peers side by side, on this machine
+bench: setup ## measure the server against its in-process limit, on this machine
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove what these targets made, .venv too

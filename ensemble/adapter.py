@@ -36,12 +36,12 @@ def execute(
         input_name: the stage's only input.
         call: the stage. An exception that it raises, rather than returns, fails the whole batch.
     """
-    # DLPack shares the server's memory; as_numpy() would copy every input.
-    inputs = [
-        np.from_dlpack(pb_utils.get_input_tensor_by_name(request, input_name))
-        for request in requests
-    ]
     try:
+        # DLPack shares the server's memory; as_numpy() would copy every input.
+        inputs = [
+            np.from_dlpack(pb_utils.get_input_tensor_by_name(request, input_name))
+            for request in requests
+        ]
         results = call(inputs)
         if len(results) != len(requests):
             raise BackendFailure(f"expected {len(requests)} results, got {len(results)}")

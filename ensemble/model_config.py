@@ -104,6 +104,8 @@ def _preprocess(d: Deployment) -> Fields:
             max_image_pixels=d.max_image_pixels,
             num_threads=1 if d.target == "cpu" else 4,
         )
+    else:
+        fields["parameters"] = _parameters(num_threads=4)
     return fields | _instances(d, d.preprocess_instances)
 
 

@@ -44,7 +44,7 @@ class Answerer:
     ) -> dict[str, Array] | ServingError:
         if not finite.all():
             return InvalidInput(
-                f"image {int(np.argmin(finite))} of {len(finite)}: expected finite LOGITS, "
+                f"image {int(np.argmin(finite)) + 1} of {len(finite)}: expected finite LOGITS, "
                 "got NaN or infinity"
             )
         return {"CLASS_ID": class_ids, "SCORE": scores, "LABEL": self.labels[class_ids]}

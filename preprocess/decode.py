@@ -27,7 +27,11 @@ log = logging.getLogger(__name__)
 # 64 million pixels are 190 MB as RGB; a usual batch (64 photographs of 1 megapixel) is one run.
 MAX_RUN_PIXELS = 64_000_000
 
-_OUR_FAULT = ("memory", "bad_alloc", "CUDA", "cuda")
+# A request of several images may be as large as this many of the largest allowed: more would keep
+# the only decoder of a small machine busy for many seconds while everybody else waits.
+LARGEST_IN_REQUEST = 4
+
+_OUR_FAULT = ("bad_alloc", "out of memory", "cudaError")
 
 
 class Preprocessor:
@@ -48,6 +52,7 @@ class Preprocessor:
         self.limits = limits
         self._settings = (transform, batch_size, num_threads, device_id)
         self._pipeline = build_pipeline(*self._settings)
+        self._last_error = ""
 
     def __call__(self, requests: Sequence[Array]) -> list[dict[str, Any] | ServingError]:
         """PIXELS, or the reason why not, one a request.
@@ -85,41 +90,51 @@ class Preprocessor:
                 headers.append(inspect(image, self.limits))
             except InvalidInput as error:
                 return _named(error, number, len(images))
+        pixels, most = sum(h.pixels for h in headers), LARGEST_IN_REQUEST * self.limits.max_pixels
+        if pixels > most:
+            return InvalidInput(
+                f"{len(headers)} images are too large: expected at most {most} pixels together, "
+                f"got {pixels}"
+            )
         return headers
 
     def _decode(
         self, encoded: list[Array], headers: list[Header]
     ) -> tuple[Any, dict[int, ServingError]]:
         """Pixels of all images, (len(encoded), ...), and an error for each row that has none."""
-        runs = list(_runs(headers))
+        runs = list(_runs(headers, self._settings[0]))
         if len(runs) == 1 and headers[0].complete:
             pixels = self._try(encoded)
             if pixels is not None:
                 return pixels, {}
             runs = [range(n, n + 1) for n in runs[0]]
-        rows: list[Array | None] = []
+        rows: list[Array | ServingError] = []
         for run in runs:
-            if headers[run[0]].complete:
-                rows += self._decode_run([encoded[n] for n in run])
+            images, facts = [encoded[n] for n in run], [headers[n] for n in run]
+            if facts[0].complete:
+                rows += self._decode_run(images, facts)
             else:
-                rows.append(self._decode_open_ended(encoded[run[0]], headers[run[0]]))
-        errors: dict[int, ServingError] = {
-            n: _undecodable(headers[n]) for n, row in enumerate(rows) if row is None
-        }
-        blank = next((np.zeros_like(row) for row in rows if row is not None), None)
+                rows.append(self._decode_open_ended(images[0], facts[0]))
+        errors = {n: row for n, row in enumerate(rows) if isinstance(row, ServingError)}
+        blank = next((np.zeros_like(row) for row in rows if isinstance(row, np.ndarray)), None)
         if blank is None:
             return None, errors
-        return np.stack([blank if row is None else row for row in rows]), errors
+        return np.stack([blank if isinstance(r, ServingError) else r for r in rows]), errors
 
-    def _decode_run(self, encoded: list[Array]) -> list[Array | None]:
+    def _decode_run(
+        self, encoded: list[Array], headers: list[Header]
+    ) -> list[Array | ServingError]:
         pixels = self._try(encoded)
         if pixels is not None:
             return list(np.copy(host_array(pixels)))
-        if len(encoded) == 1:
-            return [None]
-        return [row for image in encoded for row in self._decode_run([image])]
+        if len(encoded) > 1:
+            alone = (self._decode_run([e], [h]) for e, h in zip(encoded, headers, strict=True))
+            return [row for rows in alone for row in rows]
+        if any(words in self._last_error for words in _OUR_FAULT):
+            return [BackendFailure("the decoder ran out of memory or lost its device")]
+        return [_undecodable(headers[0])]
 
-    def _decode_open_ended(self, image: Array, header: Header) -> Array | None:
+    def _decode_open_ended(self, image: Array, header: Header) -> Array | ServingError:
         """Pixels of an image without its end marker, if none of it comes from beyond its end."""
         endings = trial_endings(image, header)
         decoder = build_decoder(batch_size=len(endings))
@@ -127,10 +142,10 @@ class Preprocessor:
         try:
             (pictures,) = decoder.run()
         except RuntimeError:
-            return None
+            return _undecodable(header)
         if not np.array_equal(pictures.at(0), pictures.at(1)):
-            return None
-        return self._decode_run([endings[0]])[0]
+            return _undecodable(header)
+        return self._decode_run([endings[0]], [header])[0]
 
     def _try(self, encoded: list[Array]) -> Any | None:
         """Pixels of one run, valid until the next; None when an item can't be decoded."""
@@ -139,27 +154,31 @@ class Preprocessor:
             return self._pipeline.run()[0].as_tensor()
         except RuntimeError as error:
             log.warning("DALI gave up a run of %d images: %s", len(encoded), error)
+            self._last_error = str(error)
             self._pipeline = build_pipeline(*self._settings)
-            if any(word in str(error) for word in _OUR_FAULT):
-                raise BackendFailure(f"DALI: {error}") from error
             return None
 
 
-def _runs(headers: Sequence[Header]) -> Iterator[range]:
-    """Neighbouring images whose decoded size fits one run; an incomplete file runs alone."""
+def _runs(headers: Sequence[Header], transform: Transform) -> Iterator[range]:
+    """Neighbouring images whose pictures, decoded or resized, fit one run.
+
+    An incomplete file runs alone.
+    """
     start, pixels = 0, 0
     for n, header in enumerate(headers):
         alone = not header.complete or (n > start and not headers[n - 1].complete)
-        if n > start and (alone or pixels + header.pixels > MAX_RUN_PIXELS):
+        height, width = transform.resized(header.height, header.width)
+        larger = max(header.pixels, height * width)
+        if n > start and (alone or pixels + larger > MAX_RUN_PIXELS):
             yield range(start, n)
             start, pixels = n, 0
-        pixels += header.pixels
+        pixels += larger
     if headers:
         yield range(start, len(headers))
 
 
 def _named(error: ServingError, number: int, count: int) -> ServingError:
-    where = f"image {number} of {count}: " if count > 1 else ""
+    where = f"image {number + 1} of {count}: " if count > 1 else ""
     return type(error)(f"{where}{error}")
 
 

@@ -42,7 +42,7 @@ def rows_of(batch: Any, start: int, stop: int) -> Any:
     if hasattr(batch, "__cuda_array_interface__"):
         from nvidia.dali.backend import TensorGPU
 
-        return TensorGPU(_DeviceRows(batch, start, stop))
+        return TensorGPU(_DeviceRows(batch, start, stop), device_id=batch.device_id())
     return host_array(batch)[start:stop]
 
 

@@ -25,6 +25,8 @@ from preprocess.headers import CheckSize, Header, refusal, truncated
 
 MAX_SEGMENTS = 4096  # before one scan; 32 MiB of segments of the greatest length are 512
 MAX_SCANS = 100  # encoders write about 10; each costs one pass over all coefficients
+MAX_SCAN_PIXELS = 500_000_000  # scans x pixels: about a second of one core
+MIN_SCANS = 10  # what encoders write, whatever the size
 MAX_FILL = 4096  # bytes FF before a marker, which the standard allows
 
 Bytes = npt.NDArray[np.uint8]
@@ -74,8 +76,9 @@ def read_jpeg(data: memoryview, check_size: CheckSize) -> Header:
     at = _until_scan(picture, data, 2, check_size)
     _check_frame(picture)
     while at < len(data) and data[at + 1] != 0xD9:  # the end marker
-        if picture.scans == MAX_SCANS:
-            raise refusal("JPEG", f"at most {MAX_SCANS} scans", "more")
+        pixels = picture.height * picture.width
+        if picture.scans >= min(MAX_SCANS, max(MIN_SCANS, MAX_SCAN_PIXELS // pixels)):
+            raise refusal("JPEG", f"at most {picture.scans} scans of {pixels} pixels", "more")
         start = _read_scan(picture, data, at)
         at = _end_of_scan(picture, array, start)
         picture.scans += 1

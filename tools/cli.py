@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ensemble.errors import ServingError
+from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ServingError as error:
         print(f"tandem: {error.label}: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"tandem: {error}", file=sys.stderr)
+        return 2
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -160,13 +163,20 @@ def _add_health(verbs: Verbs) -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="HTTP endpoint")
     parser.add_argument("--model", default="ensemble", help="model that is asked")
     parser.add_argument("--timeout-s", type=float, default=5.0, help="for the answer, seconds")
+    parser.add_argument("--live", action="store_true", help="too busy to answer counts as alive")
 
 
 def _health(options: argparse.Namespace) -> int:
     from tools.serve.health import check
 
     url = options.url if "://" in options.url else f"http://{options.url}"
-    seconds = check(url.rstrip("/"), options.model, options.timeout_s)
+    try:
+        seconds = check(url.rstrip("/"), options.model, options.timeout_s)
+    except Overloaded:
+        if not options.live:
+            raise
+        print(f"{options.model} is busy")
+        return 0
     print(f"{options.model} answered in {1e3 * seconds:.1f} ms")
     return 0
 

@@ -58,7 +58,7 @@ def test_each_request_gets_its_own_rows_and_a_bad_one_fails_alone() -> None:
     requests[1][2, 4] = np.nan
     first, second, third = Answerer(LABELS, 2)(requests)
     assert isinstance(second, InvalidInput)
-    assert "image 2 of 3" in str(second)
+    assert "image 3 of 3" in str(second)
     for answer, request in ((first, requests[0]), (third, requests[2])):
         alone = Answerer(LABELS, 2)([request])[0]
         assert answer["CLASS_ID"].tolist() == request.argsort(axis=1)[:, ::-1][:, :2].tolist()

@@ -83,7 +83,7 @@ def test_a_bad_image_fails_alone(stage: Preprocessor, bad: bytes, position: int)
 def test_a_request_of_several_names_the_bad_one(stage: Preprocessor, bad: bytes) -> None:
     first, second = stage([request(GOOD[0], GOOD[2], bad, GOOD[3]), request(GOOD[4])])
     assert isinstance(first, InvalidInput)
-    assert str(first).startswith("image 2 of 4: ")
+    assert str(first).startswith("image 3 of 4: ")
     np.testing.assert_array_equal(pixels(second), alone(stage, GOOD[4]))
 
 
@@ -118,6 +118,17 @@ def test_huge_pictures_are_decoded_in_several_runs(
     )
 
 
+def test_one_request_may_not_be_larger_than_a_few_of_the_largest(
+    stage: Preprocessor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage, "limits", Limits(max_pixels=images.HEIGHT * images.WIDTH))
+    good = images.png()
+    four, five = stage([request(*[good] * 4), request(*[good] * 5)])
+    assert pixels(four).shape[0] == 4
+    assert isinstance(five, InvalidInput)
+    assert "together" in str(five)
+
+
 def test_nothing_but_bad_images_is_answered_too(stage: Preprocessor) -> None:
     results = stage([request(HTML), request(CUT), request(DAMAGED, HTML)])
     assert [type(result) for result in results] == [InvalidInput] * 3
@@ -134,6 +145,10 @@ def test_a_decoder_that_runs_out_of_memory_is_our_failure(
             raise RuntimeError("std::bad_alloc")
 
     monkeypatch.setattr(stage, "_pipeline", Failing())
-    with pytest.raises(BackendFailure, match="bad_alloc"):
-        stage([request(GOOD[0])])
+    original = decode.build_pipeline
+    monkeypatch.setattr(decode, "build_pipeline", lambda *settings: Failing())
+    (result,) = stage([request(GOOD[0])])
+    assert isinstance(result, BackendFailure)
+    assert "bad_alloc" not in str(result)
+    stage._pipeline = original(*stage._settings)
     assert stage([request(GOOD[0])])[0]["PIXELS"].shape == (1, 3, 224, 224)

@@ -45,7 +45,12 @@ def check(http_url: str, model: str = "ensemble", timeout_s: float = 5.0) -> flo
     """
     metadata = _get_json(f"{http_url}/v2/models/{model}", timeout_s)
     start = time.monotonic()
-    body, header_bytes = _request_body(metadata["inputs"])
+    try:
+        body, header_bytes = _request_body(metadata["inputs"])
+    except (KeyError, TypeError) as error:
+        raise ModelUnavailable(
+            f"{http_url}: expected a model of image or number inputs, got {metadata!s:.200}"
+        ) from error
     headers = {
         "Content-Type": "application/octet-stream",
         "Inference-Header-Content-Length": str(header_bytes),

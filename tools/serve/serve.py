@@ -77,6 +77,8 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
     Raises:
         ServingError: the machine lacks something, or the server never became ready.
     """
+    if request.repository is not None and not request.repository.is_dir():
+        raise ContractMismatch(f"--repository {request.repository}: expected a folder")
     check_machine(request.options, request.deployment)
     with _scratch() as scratch, _signals() as stopping:
         options = _prepare(request, scratch)
@@ -245,6 +247,10 @@ class Server:
             counts = health.execution_counts(self.options.http_url)
         except ServingError:
             return
+        # A stub that computes is slow, not hung: large pictures take seconds.
+        for stub in self._process.stubs():
+            with suppress(psutil.Error):
+                counts[stub.instance] = int(sum(stub.process.cpu_times()[:2]))
         if progress.observe(time.monotonic(), answered, counts):
             log.error("no stage has moved for long: ending the stubs")
             for stub in self._process.stubs():
