@@ -116,7 +116,7 @@ def test_a_block_for_docker_is_shell_and_names_what_is_there(block: Block) -> No
 def test_the_probes_call_what_the_image_calls(block: Block) -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     commands = re.findall(r"command: \[(.*)\]", block.text)
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         assert command.startswith('"python3", "-m", "tools", "health"')
     assert 'CMD ["python3", "-m", "tools", "health"]' in dockerfile
