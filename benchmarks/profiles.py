@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.batching.experiments import (
@@ -32,6 +28,7 @@ from benchmarks.batching.server import Triton, running
 from benchmarks.batching.sleepers import CPU_LIKE, PREPROCESS_BOUND, STRETCH, TANDEM
 from benchmarks.batching.variants import ON_ONE_SERVER
 from benchmarks.batching.wakeups import lost_and_late
+from benchmarks.record import origin
 from ensemble.errors import ServingError
 from ensemble.profiles import PROFILES, STAGES
 from tools.export import ROOT
@@ -91,10 +88,8 @@ def _record(plan: Plan, names: list[str]) -> Json:
     return {
         "what": "sleeping models on a real Triton; no GPU, no image",
         "date": time.strftime("%Y-%m-%d"),
-        "machine": _machine(),
-        "versions": {"tritonserver": server}
-        | {name: version(name) for name in ("tritonclient", "grpcio", "numpy")},
-        "commit": _commit(),
+        "tritonserver": server,
+        **origin(),
         "plan": asdict(plan),
         "config": {
             "stretch": STRETCH,
@@ -109,28 +104,6 @@ def _record(plan: Plan, names: list[str]) -> Json:
         },
         "experiments": found,
     }
-
-
-def _machine() -> Json:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "cpu": models[0] if models else platform.machine(),
-        "cores": os.cpu_count(),
-        "load_average_before": [round(value, 2) for value in os.getloadavg()],
-        "niceness": os.getpriority(os.PRIO_PROCESS, 0),
-        "python": platform.python_version(),
-    }
-
-
-def _commit() -> str:
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain") else "")
 
 
 def compact(record: Json) -> str:

@@ -22,14 +22,20 @@ def write_record(name: str, result: dict[str, Any], path: Path | None = None) ->
     stamp = time.strftime("%Y-%m-%d")
     path = path or RECORDS / f"{name}-{stamp}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"date": stamp, **_origin(), **result}, indent=1)
+    text = json.dumps({"date": stamp, **origin(), **result}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def _origin() -> dict[str, Any]:
+def origin() -> dict[str, Any]:
+    """The machine, the versions and the commit; no host name."""
     return {
-        "machine": {"cores": len(os.sched_getaffinity(0)), "cpu": _cpu_model()},
+        "machine": {
+            "cores": len(os.sched_getaffinity(0)),
+            "cpu": _cpu_model(),
+            "load_average": [round(value, 2) for value in os.getloadavg()],
+            "niceness": os.getpriority(os.PRIO_PROCESS, 0),
+        },
         "system": platform.freedesktop_os_release()["PRETTY_NAME"],
         "python": platform.python_version(),
         "versions": {package: metadata.version(package) for package in PACKAGES},

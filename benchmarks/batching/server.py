@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import tempfile
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,8 @@ from benchmarks.batching.sleepers import Variant, write_repository
 from tools.serve.health import is_ready
 from tools.serve.installation import embedded
 from tools.serve.options import ServeOptions, command
-from tools.serve.process import ServerProcess, wait_until
+from tools.serve.ports import free_ports
+from tools.serve.process import ServerProcess
 
 START_TIMEOUT_S = 120.0
 
@@ -101,7 +102,7 @@ def running(variants: list[Variant], *extra: str) -> Iterator[Triton]:
     with tempfile.TemporaryDirectory(prefix="tandem-bench-") as folder:
         scratch = Path(folder)
         write_repository(scratch / "repository", variants)
-        http, grpc, metrics = _free_ports(3)
+        http, grpc, metrics = free_ports(3)
         options = ServeOptions(
             scratch / "repository",
             secrets.token_urlsafe(8),
@@ -117,7 +118,7 @@ def running(variants: list[Variant], *extra: str) -> Iterator[Triton]:
             command(installation, options), environment, scratch / "log", options.shm_prefix
         )
         try:
-            if not wait_until(lambda: _settled(process, options), START_TIMEOUT_S):
+            if not _wait_until(lambda: _settled(process, options), START_TIMEOUT_S):
                 raise process.failure("the server was not ready in time")
             if process.exit_code() is not None:
                 raise process.failure("the server ended while it was starting")
@@ -130,11 +131,10 @@ def _settled(process: ServerProcess, options: ServeOptions) -> bool:
     return process.exit_code() is not None or is_ready(options.http_url)
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports: list[int] = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+def _wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:
+    deadline_s = time.monotonic() + timeout_s
+    while time.monotonic() < deadline_s:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False

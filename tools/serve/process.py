@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -143,13 +142,3 @@ def _work_in_long_turns(pid: int) -> None:
     """
     with contextlib.suppress(OSError):  # some sandboxes forbid it; it only costs speed
         os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
-
-
-def wait_until(condition: object, timeout_s: float, interval_s: float = 0.1) -> bool:
-    """Whether ``condition()`` came true in time."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if condition():  # type: ignore[operator]
-            return True
-        time.sleep(interval_s)
-    return False
