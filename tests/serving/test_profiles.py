@@ -1,4 +1,7 @@
-"""Every profile is one that the real server takes, also through Triton's own flag."""
+"""Every profile is one that the real server takes, also through Triton's own flag.
+
+The stages without DALI stand for all: what differs is the batching, which the core reads.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def test_tritons_own_flag_chooses_a_profile(renamed: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_server_takes_each_profile_on_every_stage(renamed: RunningServer, profile: str) -> None:
+def test_the_server_takes_each_profile(renamed: RunningServer, profile: str) -> None:
     deployment = Deployment(target="cpu", profile=profile)
     wanted = configurations(deployment)
     for stage in ("classifier", "postprocess"):
