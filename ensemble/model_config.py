@@ -174,6 +174,9 @@ def _stage(
         "output": [_tensor(spec) for spec in outputs],
     }
     batching = PROFILES[d.profile].dynamic_batching(name)
+    if batching and "preferred_batch_size" in batching:  # Triton refuses one above the maximum
+        sizes = [size for size in batching["preferred_batch_size"] if size <= d.max_batch_size]
+        batching = batching | {"preferred_batch_size": sizes}
     return fields if batching is None else fields | {"dynamic_batching": batching}
 
 

@@ -36,7 +36,7 @@ class Plan:
     clients: tuple[int, ...] = (8, 16, 32, 64)
     saturating_clients: int = 128
     bursts: int = 20
-    pairs: int = 60
+    pairs: int = 40
     timeouts: int = 5
 
 

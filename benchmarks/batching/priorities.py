@@ -42,8 +42,8 @@ def bursts(plan: Plan) -> Json:
         file = Path(folder) / "trace.json"
         settings = [f"triton,file={file}", *TRACE]
         flags = [f"--trace-config={setting}" for setting in settings]
-        # Three at a time: each waits most of the time.
-        with running(BURST, *flags) as triton, ThreadPoolExecutor(3) as pool:
+        # Four at a time: each waits most of the time.
+        with running(BURST, *flags) as triton, ThreadPoolExecutor(4) as pool:
             note("bursts with one urgent request")
             found = [pool.submit(_bursts, triton, variant, plan.bursts) for variant in BURST]
             latencies_ms = [one.result() for one in found]
