@@ -14,6 +14,7 @@ from tritonclient.grpc import service_pb2
 
 from benchmarks.photographs import photographs
 from benchmarks.served import INFER, resident_bytes
+from tools.client.transport import padded
 
 CLIENTS = 16
 BAD_SHARE = 0.05
@@ -70,10 +71,10 @@ def _bad_images() -> list[bytes]:
 
 
 def _request(images: list[bytes]) -> bytes:
-    length = max(map(len, images))
+    rows = padded(images)
     request = service_pb2.ModelInferRequest(model_name="ensemble")
-    request.inputs.add(name="IMAGE", datatype="UINT8", shape=[len(images), length])
-    request.raw_input_contents.append(b"".join(image.ljust(length, b"\0") for image in images))
+    request.inputs.add(name="IMAGE", datatype="UINT8", shape=rows.shape)
+    request.raw_input_contents.append(rows.tobytes())
     return bytes(request.SerializeToString())
 
 

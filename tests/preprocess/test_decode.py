@@ -14,6 +14,7 @@ from preprocess.decode import Preprocessor
 from preprocess.guard import Limits
 from tests.conftest import SAMPLES
 from tests.fakes import images
+from tools.client.transport import padded
 
 GOOD = [
     (SAMPLES / "chelsea.png").read_bytes(),
@@ -37,10 +38,7 @@ def stage() -> Preprocessor:
 
 def request(*encoded: bytes) -> np.ndarray:
     """Several images of one request, padded with zeros to one length."""
-    rows = np.zeros((len(encoded), max(map(len, encoded))), np.uint8)
-    for row, data in zip(rows, encoded, strict=True):
-        row[: len(data)] = np.frombuffer(data, np.uint8)
-    return rows
+    return padded([*encoded])
 
 
 def pixels(result: Any) -> np.ndarray:
