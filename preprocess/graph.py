@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvidia.dali import fn, types
+from nvidia.dali import backend, fn, types
 from nvidia.dali.pipeline import Pipeline
 
 from ensemble.tensors import IMAGE
@@ -91,6 +91,9 @@ def _encoded() -> Any:
 
 
 def _fed_by_hand(graph: Callable[[], Any], **settings: Any) -> Pipeline:
+    # Batches differ in size, and by default a buffer that is half empty is allocated anew: malloc
+    # then keeps twice the memory, and ever more of it. Buffers that stay are reused.
+    backend.SetHostBufferShrinkThreshold(0.0)
     # By hand means one batch in flight: DALI's own prefetching would wait for a second one.
     pipeline = Pipeline(prefetch_queue_depth=1, exec_pipelined=False, exec_async=False, **settings)
     with pipeline:
