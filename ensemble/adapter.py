@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -71,4 +72,4 @@ def _tensor(pb_utils: Any, name: str, value: Any) -> Any:
 
 def split_rows(rows: Array, sizes: Sequence[int]) -> list[Array]:
     """Views of ``rows`` (batch, ...), one a request of ``sizes[i]`` rows each."""
-    return np.split(rows, np.cumsum(sizes)[:-1])
+    return [rows[stop - n : stop] for n, stop in zip(sizes, accumulate(sizes), strict=True)]

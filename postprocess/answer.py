@@ -34,7 +34,9 @@ class Answerer:
         """
         rows = np.concatenate(logits)
         finite = np.isfinite(rows).all(axis=1)
-        class_ids, scores = top_k(np.where(finite[:, None], rows, 0.0), self.k)
+        if not finite.all():
+            rows[~finite] = 0.0
+        class_ids, scores = top_k(rows, self.k)
         sizes = [len(array) for array in logits]
         split = (split_rows(array, sizes) for array in (finite, class_ids, scores))
         return [self._answer(*answer) for answer in zip(*split, strict=True)]
