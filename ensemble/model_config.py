@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ensemble.errors import ContractMismatch
-from ensemble.profiles import DEFAULT, PROFILES, STAGES
+from ensemble.profiles import DEFAULT, ON_A_CPU, PROFILES, STAGES
 from ensemble.tensors import IMAGE, TensorSpec, answers, logits, pixels
 from ensemble.transform import Transform
 
@@ -174,10 +174,15 @@ def _stage(
         "output": [_tensor(spec) for spec in outputs],
     }
     batching = PROFILES[d.profile].dynamic_batching(name)
-    if batching and "preferred_batch_size" in batching:  # Triton refuses one above the maximum
-        sizes = [size for size in batching["preferred_batch_size"] if size <= d.max_batch_size]
+    if batching is None:
+        return fields
+    sizes = batching.get("preferred_batch_size")
+    if sizes is None and d.target == "cpu" and name in ON_A_CPU.stages:
+        sizes = ON_A_CPU.value
+    if sizes:  # Triton refuses one above the maximum
+        sizes = [size for size in sizes if size <= d.max_batch_size]
         batching = batching | {"preferred_batch_size": sizes}
-    return fields if batching is None else fields | {"dynamic_batching": batching}
+    return fields | {"dynamic_batching": batching}
 
 
 def _instances(d: Deployment, count: int) -> Fields:

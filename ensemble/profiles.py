@@ -71,6 +71,17 @@ _RECIPE = "the field's usual starting value, kept exact so that you can compare"
 _LATE = "late mode: higher p95 at every load, and lost wake-ups that stall a quiet server 500 ms"
 _FIRST_TWO = ("preprocess", "classifier")
 
+ON_A_CPU = Setting(
+    "preferred_batch_size",
+    [4],
+    "with no delay, four go as soon as four wait: larger batches save no time a CPU's image takes "
+    "and leave the other stages' cores idle meanwhile",
+    "docs/performance.md",
+    "nothing known",
+    _FIRST_TWO,
+)
+"""For the ``cpu`` target, where a profile does not set the sizes itself."""
+
 _PROFILES = (
     Profile(
         "interactive",

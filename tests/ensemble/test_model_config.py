@@ -23,6 +23,18 @@ def test_the_cpu_target_has_half_as_many_preprocess_instances() -> None:
     assert found["classifier"]["instance_group"] == [{"kind": "KIND_CPU", "count": 5}]
 
 
+def test_on_a_cpu_a_batch_ends_at_four_unless_the_profile_says_otherwise() -> None:
+    found = configurations(Deployment(target="cpu"))
+    assert found["preprocess"]["dynamic_batching"] == {"preferred_batch_size": [4]}
+    assert found["classifier"]["dynamic_batching"] == {"preferred_batch_size": [4]}
+    assert found["postprocess"]["dynamic_batching"] == {}
+    recipe = configurations(Deployment(target="cpu", profile="recipe-bulk"))["classifier"]
+    assert recipe["dynamic_batching"]["preferred_batch_size"] == [16, 32, 64]
+    baseline = configurations(Deployment(target="cpu", profile="baseline"))
+    assert "dynamic_batching" not in baseline["classifier"]
+    assert configurations(Deployment())["classifier"]["dynamic_batching"] == {}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -14,6 +14,15 @@ from tools.environment import find_libpython
 from tools.export import ROOT
 
 SERVED_PACKAGES = ("ensemble", "preprocess", "classifier", "postprocess")
+# Pixels pass from stage to stage in blocks of megabytes. Unless told to keep them, malloc returns
+# each to the kernel, and the next one's pages are cleared anew. A user's own settings win.
+MALLOC = ":".join(
+    (
+        "glibc.malloc.hugetlb=1",
+        f"glibc.malloc.mmap_threshold={32 << 20}",
+        f"glibc.malloc.trim_threshold={256 << 20}",
+    )
+)
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -85,6 +94,7 @@ def embedded(scratch: Path) -> Installation:
             "--allow-gpu-metrics=false",
         ),
         {
+            "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", MALLOC),
             "LD_LIBRARY_PATH": os.pathsep.join(libraries),
             # The stub takes the packages of the first python3 on the PATH.
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
