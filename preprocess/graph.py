@@ -93,7 +93,7 @@ def _encoded() -> Any:
 def _fed_by_hand(graph: Callable[[], Any], **settings: Any) -> Pipeline:
     # Batches differ in size, and by default a buffer that is half empty is allocated anew: malloc
     # then keeps twice the memory, and ever more of it. Buffers that stay are reused.
-    backend.SetHostBufferShrinkThreshold(0.0)
+    backend.SetHostBufferShrinkThreshold(0.0)  # type: ignore[attr-defined]
     # By hand means one batch in flight: DALI's own prefetching would wait for a second one.
     pipeline = Pipeline(prefetch_queue_depth=1, exec_pipelined=False, exec_async=False, **settings)
     with pipeline:

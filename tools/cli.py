@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
+from tools.arguments import positive, seconds
 
 if TYPE_CHECKING:
     from ensemble.model_config import Deployment
@@ -52,12 +53,19 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Says a default only where there is one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return super()._get_help_string(action) if action.default else action.help
+
+
 def _verb(verbs: Verbs, name: str, run: Verb, text: str) -> argparse.ArgumentParser:
     parser = verbs.add_parser(
         name,
         help=text,
         description=text,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Help,
     )
     parser.set_defaults(verb=run)
     return parser
@@ -70,10 +78,14 @@ def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
     parser.add_argument("--target", choices=TARGETS, default=target, help="which Triton")
     parser.add_argument("--profile", choices=PROFILES, default=DEFAULT, help="batching settings")
     parser.add_argument(
-        "--instances", type=int, help="of the classifier (default on cpu: one a core)"
+        "--instances", type=positive, help="of the classifier (default on cpu: one a core)"
     )
-    parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
-    parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")
+    parser.add_argument(
+        "--max-batch-size", type=positive, default=default.max_batch_size, help="images"
+    )
+    parser.add_argument(
+        "--top-k", type=positive, default=default.top_k, help="classes an answer holds"
+    )
     parser.add_argument(
         "--preprocess",
         choices=PREPROCESSORS,
@@ -112,7 +124,9 @@ def _add_serve(verbs: Verbs) -> None:
     parser.add_argument("--grpc-port", type=int, default=default.grpc_port, help="gRPC")
     parser.add_argument("--metrics-port", type=int, default=default.metrics_port, help="Prometheus")
     parser.add_argument("--token-file", type=Path, help="management token: read, or made if absent")
-    parser.add_argument("--ready-timeout-s", type=float, default=120.0, help="for the first start")
+    parser.add_argument(
+        "--ready-timeout-s", type=seconds, default=120.0, help="for the first start"
+    )
     parser.add_argument(
         "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
     )
@@ -146,14 +160,15 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _add_classify(verbs: Verbs) -> None:
-    from tools.client.classify import add_arguments
+    from tools.client.options import add_arguments
 
     parser = _verb(verbs, "classify", _classify, "Labels and scores for files and folders.")
     add_arguments(parser)
 
 
 def _classify(options: argparse.Namespace) -> int:
-    from tools.client.classify import options_from, run
+    from tools.client.classify import run
+    from tools.client.options import options_from
 
     return run(options_from(options), sys.stdout, sys.stderr)
 
@@ -162,7 +177,7 @@ def _add_health(verbs: Verbs) -> None:
     parser = _verb(verbs, "health", _health, "Ask a server for a real answer, as probes should.")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="HTTP endpoint")
     parser.add_argument("--model", default="ensemble", help="model that is asked")
-    parser.add_argument("--timeout-s", type=float, default=5.0, help="for the answer, seconds")
+    parser.add_argument("--timeout-s", type=seconds, default=5.0, help="for the answer, seconds")
     parser.add_argument("--live", action="store_true", help="too busy to answer counts as alive")
 
 
@@ -171,13 +186,13 @@ def _health(options: argparse.Namespace) -> int:
 
     url = options.url if "://" in options.url else f"http://{options.url}"
     try:
-        seconds = check(url.rstrip("/"), options.model, options.timeout_s)
+        took_s = check(url.rstrip("/"), options.model, options.timeout_s)
     except Overloaded:
         if not options.live:
             raise
         print(f"{options.model} is busy")
         return 0
-    print(f"{options.model} answered in {1e3 * seconds:.1f} ms")
+    print(f"{options.model} answered in {1e3 * took_s:.1f} ms")
     return 0
 
 

@@ -17,7 +17,8 @@ import pytest
 from ensemble.errors import InvalidInput, ModelUnavailable, Overloaded, ServingError
 from tests.fakes.inference_server import serving
 from tests.fakes.transport import CUP, FakeTransport
-from tools.client.classify import ClassifyOptions, add_arguments, options_from, run
+from tools.client.classify import run
+from tools.client.options import ClassifyOptions, add_arguments, options_from
 from tools.client.report import BAR_ABOVE_FILES, printable
 from tools.client.transport import Answer
 

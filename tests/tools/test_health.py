@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -263,3 +265,22 @@ def test_the_probe_is_a_photograph_that_decodes() -> None:
     with Image.open(Path(health.__file__).with_name("probe.jpg")) as image:
         image.load()
         assert min(image.size) > 0
+
+
+def test_a_url_that_is_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["health", "--url", "http://[bad"]) == 2
+    assert "http://[bad: expected http://host:port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["-1", "0", "soon"])
+def test_a_time_to_wait_is_above_zero(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["health", "--timeout-s", text])
+    assert "expected seconds above 0" in capsys.readouterr().err
+
+
+def test_a_probe_does_not_pay_for_the_client() -> None:
+    """Probes run every few seconds: numpy and tritonclient would be most of their time."""
+    code = "import sys, tools.cli as c; c.build_parser(); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"numpy", "tritonclient", "grpc"}.isdisjoint(found.stdout.split())

@@ -105,6 +105,11 @@ def test_an_address_of_another_machine(options: ServeOptions) -> None:
         assert "can't listen on 192.0.2.1" in fault
 
 
+def test_an_address_that_is_none(options: ServeOptions) -> None:
+    (fault,) = faults(replace(options, address="no such host"))
+    assert fault.startswith("--address no such host: expected an address of this machine")
+
+
 # Shared memory
 
 

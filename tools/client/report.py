@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ensemble.errors import ContractMismatch, ServingError
+from tools.client.options import DEFAULT_TOP_K
 from tools.client.transport import Answer
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 Result = Answer | ServingError
 BAR_ABOVE_FILES = 20
-DEFAULT_TOP_K = 3
 
 
 @dataclass

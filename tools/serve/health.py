@@ -10,6 +10,7 @@ import http.client
 import json
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 from ensemble.errors import (
     BackendFailure,
+    ContractMismatch,
     DeadlineExceeded,
     InvalidInput,
     ModelUnavailable,
@@ -41,8 +43,13 @@ def check(http_url: str, model: str = "ensemble", timeout_s: float = 5.0) -> flo
         timeout_s: for the answer.
 
     Raises:
-        ServingError: ModelUnavailable, Overloaded, DeadlineExceeded or BackendFailure.
+        ServingError: ModelUnavailable, Overloaded, DeadlineExceeded or BackendFailure;
+            ContractMismatch for a URL that is none.
     """
+    try:
+        urllib.parse.urlsplit(http_url)
+    except ValueError as error:
+        raise ContractMismatch(f"{http_url}: expected http://host:port, {error}") from error
     metadata = _get_json(f"{http_url}/v2/models/{model}", timeout_s)
     start = time.monotonic()
     try:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ensemble.profiles import DEFAULT
-from tools.serve.installation import Installation
+
+if TYPE_CHECKING:
+    from tools.serve.installation import Installation
 
 TOKEN_HEADER = "tandem-token"
 """HTTP header that opens the management APIs."""

@@ -40,6 +40,11 @@ def _ports(options: ServeOptions) -> Iterator[str]:
     if len(set(ports.values())) < len(ports):
         yield f"expected three different ports, got {ports}"
         return
+    try:
+        socket.getaddrinfo(options.address, None)
+    except (OSError, UnicodeError) as error:
+        yield f"--address {options.address}: expected an address of this machine, got {error}"
+        return
     for flag, port in ports.items():
         if not 1 <= port <= 65535:
             yield f"{flag}: expected 1 to 65535, got {port}"

@@ -18,6 +18,7 @@ from ensemble.errors import BackendFailure
 from tools.serve.preflight import SHARED_MEMORY
 
 STOP_TIMEOUT_S = 15.0
+MAX_LOG_BYTES = 64 << 20
 _LIBC = ctypes.CDLL(None)
 
 
@@ -103,6 +104,17 @@ class ServerProcess:
                 region.chmod(0o600)
             except FileNotFoundError:  # its stub has just ended
                 continue
+
+    def limit_log(self) -> None:
+        """Keep the last full part of the log beside a new one, so that it can't fill the disk.
+
+        Every damaged image is a line or two. Server and stubs append, so they go on at the start.
+        """
+        if self.log_file.stat().st_size > MAX_LOG_BYTES:
+            kept = self.log_file.with_suffix(".log.1")
+            with open(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copy:
+                copy.write(self.log_file.read_bytes())
+            os.truncate(self.log_file, 0)
 
     def stop(self) -> None:
         """Ask the server to finish what it has, then end everything that is left."""

@@ -92,7 +92,8 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
                 server.watch()
         finally:
             server.stop()
-        server.log_file.unlink()  # kept when something went wrong
+        for log_file in server.log_file.parent.glob(f"{server.log_file.name}*"):
+            log_file.unlink()  # kept when something went wrong
 
 
 class Stopping:
@@ -170,6 +171,8 @@ class Server:
 
     def stop(self) -> None:
         """Stop the server and everything that it started."""
+        for _, process in self._retired:  # or Triton would wait for them
+            _end(process)
         if self._process is not None:
             self._process.stop()
 
@@ -182,6 +185,7 @@ class Server:
             if code is not None:
                 return code
             self._process.close_shared_memory()
+            self._process.limit_log()
             newest = {stub.instance: stub.started_s for stub in self._process.stubs()}
             self._reload(stubs.observe(newest, self._ready_models()))
             self._end_retired()

@@ -1,0 +1,24 @@
+"""Values that the command line takes, checked where they are parsed."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+
+def positive(text: str) -> int:
+    """A whole number of 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, got {text}")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, got {text}")
+    return value
