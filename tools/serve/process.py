@@ -112,7 +112,8 @@ class ServerProcess:
         """
         if self.log_file.stat().st_size > MAX_LOG_BYTES:
             kept = self.log_file.with_suffix(".log.1")
-            with open(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copy:
+            kept.unlink(missing_ok=True)
+            with open(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
                 copy.write(self.log_file.read_bytes())
             os.truncate(self.log_file, 0)
 
