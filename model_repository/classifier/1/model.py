@@ -4,7 +4,6 @@ Triton's ``onnxruntime`` backend takes ``model.onnx`` and leaves this file alone
 """
 
 import json
-import os
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
@@ -18,8 +17,6 @@ class TritonPythonModel:
 
     def initialize(self, args):
         """Open the model beside this file."""
-        # The stages around this one are short and keep it fed: on shared cores they go first.
-        os.nice(2)
         config = json.loads(args["model_config"])
         self.stage = BatchSession(
             Path(__file__).with_name("model.onnx"),
