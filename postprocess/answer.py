@@ -34,8 +34,7 @@ class Answerer:
         """
         rows = np.concatenate(logits)
         finite = np.isfinite(rows).all(axis=1)
-        if not finite.all():
-            rows[~finite] = 0.0
+        rows[~finite] = 0.0
         class_ids, scores = top_k(rows, self.k)
         sizes = [len(array) for array in logits]
         split = (split_rows(array, sizes) for array in (finite, class_ids, scores))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import positive, seconds
+from tools.arguments import seconds
 
 if TYPE_CHECKING:
     from ensemble.model_config import Deployment
@@ -78,14 +78,10 @@ def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
     parser.add_argument("--target", choices=TARGETS, default=target, help="which Triton")
     parser.add_argument("--profile", choices=PROFILES, default=DEFAULT, help="batching settings")
     parser.add_argument(
-        "--instances", type=positive, help="of the classifier (default on cpu: one a core)"
+        "--instances", type=int, help="of the classifier (default on cpu: one a core)"
     )
-    parser.add_argument(
-        "--max-batch-size", type=positive, default=default.max_batch_size, help="images"
-    )
-    parser.add_argument(
-        "--top-k", type=positive, default=default.top_k, help="classes an answer holds"
-    )
+    parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
+    parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")
     parser.add_argument(
         "--preprocess",
         choices=PREPROCESSORS,
