@@ -1,0 +1,1 @@
+"""Every rule by its code. Texts only: importing them costs nothing."""

@@ -1,0 +1,192 @@
+"""Where every field of a ``config.pbtxt`` stands, and which of them Triton does not know.
+
+Protobuf's own parser judges the text; it names only the first fault and forgets where the rest
+stood. This walks the same text once more, against the same descriptors, for positions and for
+faults that a person can act on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Position = tuple[int, int]
+"""Line and column, from 1."""
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|\#[^\n]*)
+      |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      |(?P<number>(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?[fF]?|\.\d+(?:[eE][+-]?\d+)?[fF]?))
+      |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+      |(?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSING = {"{": "}", "<": ">"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word of the text: its kind, itself, and where it starts."""
+
+    kind: str
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that the walk could not take.
+
+    Attributes:
+        kind: ``syntax``, ``field`` (unknown there) or ``value`` (of the wrong sort).
+        position: of the word at fault.
+        path: of the field, or of the message that does not have it.
+        word: as written.
+        message: the descriptor of the message it stands in.
+        field: the descriptor of the field; None for an unknown one.
+    """
+
+    kind: str
+    position: Position
+    path: str
+    word: str
+    message: Any
+    field: Any = None
+
+
+@dataclass
+class Scan:
+    """Positions by path (``dynamic_batching.preferred_batch_size[1]``), and the faults."""
+
+    positions: dict[str, Position] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def scan(text: str, message: Any) -> Scan:
+    """Walk ``text`` as a message of the descriptor ``message``; never raises."""
+    walk = _Walk(list(_tokens(text)))
+    try:
+        walk.message(message, "", end="")
+    except _Stop:
+        pass
+    except RecursionError:
+        walk.result.faults.append(Fault("syntax", (1, 1), "", "nesting", message))
+    return walk.result
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    line, start = 1, 0
+    for match in _TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind != "space":
+            yield Token(kind, match.group(), (line, match.start() - start + 1))
+        newlines = match.group().count("\n")
+        if newlines:
+            line += newlines
+            start = match.start() + match.group().rindex("\n") + 1
+    yield Token("end", "", (line, len(text) - start + 1))
+
+
+class _Stop(Exception):
+    """The text can't be followed any further."""
+
+
+class _Walk:
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self.result = Scan()
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> Token:
+        token = self._next
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
+
+    def _accept(self, *marks: str) -> bool:
+        if self._next.kind == "mark" and self._next.text in marks:
+            self._take()
+            return True
+        return False
+
+    def _stop(self, message: Any, path: str) -> _Stop:
+        self._fault("syntax", self._next, path, message)
+        return _Stop()
+
+    def _fault(self, kind: str, token: Token, path: str, message: Any, known: Any = None) -> None:
+        self.result.faults.append(Fault(kind, token.position, path, token.text, message, known))
+
+    def message(self, descriptor: Any, path: str, end: str) -> None:
+        """Fields up to the closing mark; a descriptor of None only skips."""
+        counts: dict[str, int] = {}
+        while not (self._accept(end) if end else self._next.kind == "end"):
+            name = self._take()
+            if name.kind != "name":
+                self._at -= 1
+                raise self._stop(descriptor, path)
+            known = descriptor.fields_by_name.get(name.text) if descriptor else None
+            if descriptor and known is None:
+                self._fault("field", name, path, descriptor)
+            self._values(name, known, path, counts, descriptor)
+            self._accept(",", ";")
+
+    def _values(
+        self, name: Token, known: Any, path: str, counts: dict[str, int], descriptor: Any
+    ) -> None:
+        """What follows a field's name: a message, a scalar, or a list of either."""
+        self._accept(":")
+        listed = self._accept("[")
+        if listed and self._accept("]"):
+            return
+        while True:
+            n = counts.get(name.text, 0)
+            counts[name.text] = n + 1
+            own = ".".join(part for part in (path, name.text) if part)
+            own += f"[{n}]" if known is not None and known.is_repeated else ""
+            where = self._next.position if listed else name.position
+            self.result.positions.setdefault(own, where)
+            self._value(known, own, descriptor)
+            if not listed or not self._accept(","):
+                break
+        if listed and not self._accept("]"):
+            raise self._stop(descriptor, path)
+
+    def _value(self, known: Any, path: str, descriptor: Any) -> None:
+        opening = self._next
+        if self._accept("{", "<"):
+            inner = known.message_type if known is not None else None
+            if known is not None and inner is None:
+                self._fault("value", opening, path, descriptor, known)
+            self.message(inner, path, _CLOSING[opening.text])
+            return
+        minus = self._accept("-")
+        token = self._take()
+        if token.kind not in ("name", "number", "string"):
+            self._at -= 1
+            raise self._stop(descriptor, path)
+        while token.kind == "string" and self._next.kind == "string":
+            self._take()
+        if known is not None and not _fits(known, token, minus):
+            self._fault("value", token, path, descriptor, known)
+
+
+def _fits(known: Any, token: Token, minus: bool) -> bool:
+    """Whether a scalar is of the sort that the field takes; ranges are the parser's business."""
+    if known.message_type is not None:
+        return False
+    if known.enum_type is not None:
+        return token.kind == "number" or token.text in known.enum_type.values_by_name
+    if known.type in (known.TYPE_STRING, known.TYPE_BYTES):
+        return token.kind == "string"
+    if known.type == known.TYPE_BOOL:
+        return token.text in ("true", "false", "True", "False", "t", "f", "1", "0")
+    if known.type in (known.TYPE_FLOAT, known.TYPE_DOUBLE):
+        return token.kind == "number" or token.text.lower() in ("inf", "infinity", "nan")
+    unsigned = known.type in (known.TYPE_UINT32, known.TYPE_UINT64)
+    whole = token.kind == "number" and re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", token.text)
+    return bool(whole) and not (minus and unsigned)
