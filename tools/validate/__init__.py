@@ -1,0 +1,1 @@
+"""Will this model and this configuration really batch? Offline, before any deployment."""
