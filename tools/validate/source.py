@@ -33,8 +33,3 @@ class Source:
                     return Place(self.path, *self.positions[name])
                 name = name.rpartition(".")[0]
         return Place(self.path)
-
-
-def read(path: Path) -> str:
-    """The text of a configuration; what is not UTF-8 is kept as it is, for the parser to refuse."""
-    return path.read_bytes().decode("utf-8", errors="surrogateescape")

@@ -1,1 +1,376 @@
-"""Rules."""
+"""What the fields of one model's configuration may be. C0 the server refuses, C1 it accepts."""
+
+from __future__ import annotations
+
+from tools.validate.findings import Rule, Severity
+
+_CORE = "Triton's core checks it when it polls the repository (model_config_utils.cc)."
+_LIVE = " Seen on a live 2.51."
+_BATCHER = "Triton's batcher (dynamic_batch_scheduler.cc, rate_limiter.cc, scheduler_utils.cc)."
+
+
+def _error(code: str, name: str, cause: str, mend: str, evidence: str = _CORE + _LIVE) -> Rule:
+    return Rule(code, name, Severity.ERROR, cause, evidence, mend)
+
+
+def _warning(code: str, name: str, cause: str, mend: str, evidence: str) -> Rule:
+    return Rule(code, name, Severity.WARNING, cause, evidence, mend)
+
+
+BACKEND_MISSING = _error(
+    "C002",
+    "backend-missing",
+    "The configuration names no backend, and no file in the version folder tells one.",
+    'Set backend: "onnxruntime", "python", "dali" or another.',
+)
+BACKEND_OF_ENSEMBLE = _error(
+    "C003",
+    "backend-of-ensemble",
+    "An ensemble has no backend: it only passes tensors between other models.",
+    "Remove the backend, or the platform 'ensemble'.",
+)
+PLATFORM_MISMATCH = _error(
+    "C004",
+    "platform-mismatch",
+    "The platform is not one of the backend's.",
+    "Remove the platform: the backend is enough.",
+)
+MAX_BATCH_SIZE_NEGATIVE = _error(
+    "C005",
+    "max-batch-size-negative",
+    "max_batch_size is below 0.",
+    "Set the largest batch that the model takes; 0 switches batching off.",
+)
+PREFERRED_NOT_POSITIVE = _error(
+    "C006",
+    "preferred-size-not-positive",
+    "A preferred batch size is 0 or less.",
+    "Remove it.",
+)
+PREFERRED_ABOVE_MAX = _error(
+    "C007",
+    "preferred-size-above-max",
+    "A preferred batch size is larger than max_batch_size, so it could never form.",
+    "Raise max_batch_size if the model takes it, or remove the size.",
+)
+DEFAULT_PRIORITY = _error(
+    "C008",
+    "default-priority-out-of-range",
+    "With priority_levels set, default_priority_level says which level a request without a "
+    "priority has; it must be one of them, and 0 is not.",
+    "Set default_priority_level between 1 and priority_levels.",
+)
+PRIORITY_KEY = _error(
+    "C009",
+    "priority-policy-out-of-range",
+    "A priority_queue_policy is for a level that does not exist.",
+    "Use a key between 1 and priority_levels; levels without a policy take default_queue_policy.",
+)
+ORDERING_WITH_PRIORITIES = _error(
+    "C010",
+    "ordering-with-priorities",
+    "preserve_ordering promises answers in the order of the requests, priorities change it.",
+    "Drop one of the two.",
+)
+ORDERING_WITH_DELAY = _error(
+    "C011",
+    "ordering-with-delay-action",
+    "preserve_ordering does not go with a timeout action of DELAY, which moves a request back.",
+    "Use timeout_action: REJECT, or drop preserve_ordering.",
+)
+CACHE_WITH_SEQUENCES = _error(
+    "C012",
+    "cache-with-sequences",
+    "The response cache does not work with sequence batching.",
+    "Disable response_cache.",
+)
+CACHE_WITH_DECOUPLED = _error(
+    "C013",
+    "cache-with-decoupled",
+    "The response cache does not work with a decoupled model.",
+    "Disable response_cache.",
+)
+OLDEST_NOT_POSITIVE = _error(
+    "C014",
+    "oldest-preferred-size-not-positive",
+    "A preferred batch size of the oldest strategy is 0 or less.",
+    "Remove it.",
+)
+OLDEST_ABOVE_MAX = _error(
+    "C015",
+    "oldest-preferred-size-above-max",
+    "A preferred batch size of the oldest strategy is larger than max_batch_size.",
+    "Raise max_batch_size if the model takes it, or remove the size.",
+)
+SLOT_UTILIZATION = _error(
+    "C016",
+    "slot-utilization-out-of-range",
+    "minimum_slot_utilization is a share, between 0 and 1.",
+    "Set a value between 0 and 1.",
+)
+SEQUENCE_CONTROL = _error(
+    "C017",
+    "sequence-control",
+    "A control input of the sequence batcher is not what the batcher can send.",
+    "Give each control a name, one tensor a kind, and for START, END and READY two values in "
+    "exactly one of int32_false_true, fp32_false_true and bool_false_true.",
+)
+ENSEMBLE_PLATFORM = _error(
+    "C018",
+    "ensemble-platform",
+    'ensemble_scheduling and platform: "ensemble" go together, and one of them is missing.',
+    "Add the missing one, or remove the other.",
+)
+TWO_SCHEDULERS = _error(
+    "C019",
+    "two-schedulers",
+    "dynamic_batching, sequence_batching and ensemble_scheduling exclude each other.",
+    "Keep one. An ensemble batches in its members: set dynamic_batching there.",
+    "They are one 'oneof' of the protobuf message, so the text does not even parse." + _LIVE,
+)
+MODEL_METRICS = _error(
+    "C022",
+    "model-metrics",
+    "A metric_control lacks its family or its buckets.",
+    "Name the family of the metric and list histogram_options.buckets.",
+    _CORE,
+)
+INITIAL_STATE = _error(
+    "C023",
+    "initial-state",
+    "The initial_state of an implicit state does not fit the state.",
+    "Give at most one initial_state, with a name, the state's data_type and dims, and its data.",
+    "Triton's sequence batcher checks it when the model loads." + _LIVE,
+)
+NAME_OF_DIRECTORY = _error(
+    "C024",
+    "name-not-directory",
+    "The model's name is not the name of its folder.",
+    "Rename one of them, or leave the name out: Triton then takes the folder's.",
+)
+TENSOR_INCOMPLETE = _error(
+    "C030",
+    "tensor-incomplete",
+    "A tensor lacks its name, data_type or dims.",
+    "Write all three.",
+)
+DIM_NOT_POSITIVE = _error(
+    "C031",
+    "dim-not-positive",
+    "A dim is neither a length of 1 or more nor -1, which stands for any length.",
+    "Write the length, or -1. With max_batch_size above 0 the batch axis is not listed at all.",
+)
+EMPTY_RESHAPE = _error(
+    "C032",
+    "empty-reshape",
+    "A reshape to nothing needs the batch axis, and max_batch_size is 0.",
+    "Remove the reshape, or let the model batch.",
+)
+RESHAPE_SIZE = _error(
+    "C033",
+    "reshape-changes-size",
+    "A reshape must keep the number of values, and pair each -1 with one of the dims.",
+    "Correct the shape.",
+)
+FORMAT_DIMS = _error(
+    "C034",
+    "format-needs-three-dims",
+    "An image format says how three dims are laid out, and the tensor has another number.",
+    "List height, width and channels only; drop the first dim if it is the batch: with "
+    "max_batch_size above 0 Triton adds it. A reshape does not help here.",
+)
+SHAPE_TENSOR = _error(
+    "C035",
+    "shape-tensor-outside-tensorrt",
+    "Only TensorRT knows shape tensors.",
+    "Remove is_shape_tensor.",
+)
+BATCH_INPUT = _error(
+    "C036",
+    "batch-input",
+    "A batch_input is incomplete or names an input that is not there.",
+    "Name exactly one existing source_input and a data_type of TYPE_INT32 or TYPE_FP32.",
+)
+BATCH_OUTPUT = _error(
+    "C037",
+    "batch-output",
+    "A batch_output is incomplete or names a tensor that is not there.",
+    "Name exactly one existing source_input and existing outputs, each once.",
+)
+KIND_WITH_GPUS = _error(
+    "C040",
+    "kind-takes-no-gpus",
+    "An instance group lists GPUs, and its kind does not run on listed GPUs.",
+    "Remove gpus, or set kind: KIND_GPU.",
+)
+NO_GPU = _error(
+    "C041",
+    "no-gpu",
+    "An instance group asks for a GPU that is not there.",
+    "Render for the machine: tandem export --target cpu, or set kind: KIND_CPU. KIND_AUTO takes a "
+    "GPU where there is one.",
+)
+PROFILE = _error(
+    "C042",
+    "profile-outside-tensorrt",
+    "Optimisation profiles exist in TensorRT only, and are numbered from 0.",
+    "Remove profile.",
+)
+NO_BACKEND = _error(
+    "C043",
+    "backend-not-in-server",
+    "The server has no backend of that name.",
+    "Correct the name, or render for the server: tandem export --target cpu. The PyPI wheel's "
+    "server has the Python backend only.",
+    "Triton looks for libtriton_<backend>.so when it loads the model." + _LIVE,
+)
+MODEL_WARMUP = _error(
+    "C044",
+    "model-warmup",
+    "A warm-up request does not fit the model's inputs.",
+    "Give every input that the model requires, with its data_type, its dims and one source of "
+    "data, and a batch_size of at most max_batch_size.",
+    "Triton builds the warm-up requests while it loads the model, and refuses the model." + _LIVE,
+)
+AGENT = _error(
+    "C045",
+    "repository-agent",
+    "A repository agent is named that the server does not have.",
+    "Remove it, or install libtritonrepoagent_<name>.so.",
+    "Triton loads the agents before it loads the model." + _LIVE,
+)
+RUNTIME = _error(
+    "C046",
+    "runtime",
+    "The runtime is no file that the backend has.",
+    "Leave it out.",
+    "Triton looks for that file in the backend's folder." + _LIVE,
+)
+NON_LINEAR = _error(
+    "C047",
+    "non-linear-outside-tensorrt",
+    "Only TensorRT knows tensors of a non-linear format.",
+    "Remove is_non_linear_format_io.",
+)
+
+TIMEOUT_BEFORE_DELAY = _warning(
+    "C101",
+    "timeout-before-delay",
+    "The queue timeout is not longer than the queue delay, and expired requests are rejected: a "
+    "lone request on an idle server waits for company until it is rejected.",
+    "Make the delay far shorter than the timeout.",
+    _BATCHER + " Live: delay 300 ms, timeout 100 ms, idle server: HTTP 503 after 100 ms.",
+)
+OVERRIDE_WITHOUT_TIMEOUT = _warning(
+    "C102",
+    "override-without-timeout",
+    "allow_timeout_override without a default_timeout_microseconds does nothing: a request's own "
+    "timeout counts only where it is shorter than the default, and nothing is shorter than 0.",
+    "Set default_timeout_microseconds to the longest that any request may wait.",
+    _BATCHER + " Live: a request with a timeout of 100 ms waited 3.97 s and succeeded. It also "
+    "makes Triton form batches late (see C117).",
+)
+PRIORITIES_OFF = _warning(
+    "C103",
+    "priorities-off",
+    "A default priority or a policy per priority is set, and priority_levels is 0, so every "
+    "request is in the same queue.",
+    "Set priority_levels, or remove the rest.",
+    _BATCHER,
+)
+DELAY_WITHOUT_BATCHING = _warning(
+    "C104",
+    "delay-without-batching",
+    "A queue delay, and no batch larger than 1 can form.",
+    "Raise max_batch_size if the model takes it, or remove the delay.",
+    _BATCHER,
+)
+PREFERRED_BELOW_MAX = _warning(
+    "C105",
+    "preferred-size-overshot",
+    "With a queue delay, a batch of the largest preferred size still takes the next request that "
+    "arrives alone, so batches of one more form, a size that was not asked for.",
+    "Make max_batch_size the largest preferred size, or set no delay.",
+    "Triton issue 8141. Live, preferred 4, max 64: 37 batches of 4, 30 of 5.",
+)
+PREFERRED_WITHOUT_PROFILES = _warning(
+    "C106",
+    "preferred-sizes-for-nothing",
+    "Preferred sizes make Triton wait for exactly those sizes. Only a model with a special plan "
+    "for certain sizes (TensorRT's optimisation profiles) gains from that.",
+    "Remove preferred_batch_size: Triton then takes what has arrived, up to max_batch_size.",
+    "Triton's own guide (batcher.md) says so; docs/profiles.md has the measured effect.",
+)
+SHAPES_APART = _warning(
+    "C107",
+    "shapes-apart",
+    "Requests whose lengths differ in a -1 dim are never batched together: the first that "
+    "differs ends the batch, and starts the next.",
+    "Set allow_ragged_batch: true on the input if the backend takes a list of unequal inputs "
+    "(Python and DALI do), or have clients send one shape.",
+    "Triton compares every request with the first of its batch (scheduler_utils.cc). Live: 8 "
+    "JPEGs of 8 lengths, 8 executions; with allow_ragged_batch, 1.",
+)
+ORDERING_BROKEN = _warning(
+    "C109",
+    "ordering-broken",
+    "preserve_ordering does not keep the order in this release.",
+    "Use Triton 26.08 or later, or match answers by request id.",
+    "Triton core pull requests 449 (25.09) and 520 (26.08).",
+)
+INSTANCES_OMITTED = _warning(
+    "C110",
+    "instances-omitted",
+    "Without an instance_group, ONNX Runtime on a CPU gets two instances, which share the cores "
+    "and the batches.",
+    "Write the instance_group that you measured.",
+    _CORE + " The default count of this backend on a CPU is 2.",
+)
+STARVATION = _warning(
+    "C113",
+    "starvation",
+    "Priorities are strict: while urgent requests keep coming, no other is ever served, and "
+    "nothing ends its wait.",
+    "Give the lower levels a default_timeout_microseconds or a max_queue_size.",
+    _BATCHER + " A level is scanned only when those above it are empty.",
+)
+LATE_MODE = _warning(
+    "C117",
+    "late-mode",
+    "Any queue policy, or priority_levels, makes Triton form a batch only when an instance is "
+    "free. On one instance a request may then be forgotten until the next one comes, for up to "
+    "500 ms.",
+    "Use a policy where you need it, and then at least two instances, or steady traffic.",
+    _BATCHER + " Live, one instance: 7 to 34 of 100 requests that arrived behind another waited "
+    "500 ms longer; none with two instances.",
+)
+LATE_MODE_DRIFT = _warning(
+    "C118",
+    "late-mode-drift",
+    "A queue policy, a queue delay and several instances together lose count of the free "
+    "instances, and throughput falls until the model is loaded again.",
+    "Remove the delay: with a policy it gains nothing.",
+    "Triton issue 8870, open; it follows from the source.",
+)
+DELAY_UNDERFILLS = _warning(
+    "C119",
+    "delay-underfills",
+    "With a short queue delay on inputs of fixed shape, a batch that left the queue early is not "
+    "filled up while it waits for the instance; newcomers wait a whole further execution.",
+    "Compare with no delay: a busy instance already is the timer.",
+    _BATCHER + " Live, 10 ms delay, one instance: p50 up 54% at 100 requests/s, same mean batch.",
+)
+BATCHING_OFF = _warning(
+    "C120",
+    "batching-off",
+    "The model takes batches, and without dynamic_batching every request runs on its own.",
+    "Add dynamic_batching { }.",
+    "Triton's default scheduler makes a payload of each request.",
+)
+DUPLICATE_TENSOR = _warning(
+    "C121",
+    "duplicate-tensor",
+    "Two inputs, or two outputs, have the same name; which of them counts is not defined.",
+    "Rename one of them.",
+    "A live 2.51 loads it and says nothing.",
+)

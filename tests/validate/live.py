@@ -1,0 +1,103 @@
+"""The real server as a judge: does it load this model, and if not, why?"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.serve.installation import embedded
+from tools.serve.ports import free_ports
+
+START_TIMEOUT_S = 60.0
+LOAD_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A server with no model loaded, and the repository that it may load from."""
+
+    repository: Path
+    url: str
+    log: Path
+
+    def refuses(self, model: str) -> str:
+        """Why the server does not load ``model``; empty where it does. It is unloaded again."""
+        before = self.log.stat().st_size
+        error = self._ask(model, "load")
+        if not error:
+            self._ask(model, "unload", {"unload_dependents": True})
+            return ""
+        with self.log.open("rb") as log:
+            log.seek(before)
+            said = log.read().decode(errors="replace")
+        lines = re.findall(r"^E\d{4} [^\]]*\] (.*)$", said, re.MULTILINE)
+        return " | ".join([error, *lines])
+
+    def _ask(self, model: str, verb: str, parameters: dict[str, bool] | None = None) -> str:
+        request = urllib.request.Request(
+            f"{self.url}/v2/repository/models/{model}/{verb}",
+            data=json.dumps({"parameters": parameters or {}}).encode(),
+            method="POST",
+        )
+        try:
+            urllib.request.urlopen(request, timeout=LOAD_TIMEOUT_S).close()
+        except urllib.error.HTTPError as error:
+            return error.read().decode(errors="replace") or str(error)
+        return ""
+
+
+@contextmanager
+def judge(folder: Path) -> Iterator[Judge]:
+    """A bare ``tritonserver`` of the wheel; stopped at the end."""
+    http, grpc, metrics = free_ports(3)
+    repository, log = folder / "repository", folder / "log"
+    repository.mkdir(parents=True)
+    installation = embedded(folder)
+    command = [
+        str(installation.program),
+        f"--model-repository={repository}",
+        "--model-control-mode=explicit",
+        f"--http-port={http}",
+        f"--grpc-port={grpc}",
+        f"--metrics-port={metrics}",
+        "--http-address=127.0.0.1",
+        "--grpc-address=127.0.0.1",
+        "--metrics-address=127.0.0.1",
+        "--backend-config=python,shm-region-prefix-name=" + f"judge{http}_",
+        *installation.flags,
+    ]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, env=os.environ | installation.environment, stdout=output, stderr=output
+        )
+    try:
+        url = f"http://127.0.0.1:{http}"
+        _wait(url, process)
+        yield Judge(repository, url, log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:  # a load that hangs can't be stopped otherwise
+            process.kill()
+            process.wait(timeout=10)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(f"{url}/v2/health/ready", timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the judging server did not start")

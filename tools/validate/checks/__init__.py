@@ -1,0 +1,1 @@
+"""The checks that read text only: each a function from a model to findings."""

@@ -1,0 +1,101 @@
+"""Where a model's instances run, and on which backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tools.validate.findings import Finding
+from tools.validate.model import PLATFORM_OF, Model
+from tools.validate.rules import configuration as rules
+
+# A platform is compared with the backend only for these.
+_TYPED = {"tensorrt": "tensorrt_plan", "onnxruntime": "onnxruntime_onnx"}
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Source: ValidateModelConfig and ValidateInstanceGroup in Triton's model_config_utils.cc."""
+    yield from _backend(model)
+    if model.is_ensemble or model.config.platform == "ensemble":
+        return
+    for n, group in enumerate(model.config.instance_group):
+        yield from _group(model, f"instance_group[{n}]", group)
+    for n, agent in enumerate(model.config.model_repository_agents.agents):
+        if agent.name != "checksum":  # the one that Triton brings
+            yield rules.AGENT.at(
+                model.place(f"model_repository_agents.agents[{n}].name"),
+                f"model_repository_agents: expected checksum, got {agent.name!r}",
+            )
+
+
+def _backend(model: Model) -> Iterator[Finding]:
+    config, backend = model.config, model.backend
+    place = model.place("backend", "platform")
+    if config.platform == "ensemble":
+        if config.backend:
+            yield rules.BACKEND_OF_ENSEMBLE.at(
+                place, f"expected no backend of an ensemble, got {config.backend}"
+            )
+        if not model.is_ensemble:
+            yield rules.ENSEMBLE_PLATFORM.at(
+                model.place("platform"), "platform ensemble: expected ensemble_scheduling"
+            )
+        return
+    if model.is_ensemble:
+        got = f"backend {config.backend}" if config.backend else f"platform {config.platform!r}"
+        yield rules.ENSEMBLE_PLATFORM.at(
+            model.place("ensemble_scheduling"), f'expected platform: "ensemble", got {got}'
+        )
+        return
+    if not backend:
+        yield from _no_backend(model)
+        return
+    if config.platform and backend in _TYPED and config.platform != _TYPED[backend]:
+        yield rules.PLATFORM_MISMATCH.at(
+            model.place("platform"),
+            f"expected platform {_TYPED[backend]} of backend {backend}, got {config.platform}",
+        )
+    if backend not in model.target.backends:
+        known = ", ".join(sorted(model.target.backends))
+        yield rules.NO_BACKEND.at(
+            place, f"expected a backend of {model.target} ({known}), got {backend}"
+        )
+
+
+def _no_backend(model: Model) -> Iterator[Finding]:
+    platform = model.config.platform
+    if platform:
+        known = ", ".join(sorted(PLATFORM_OF))
+        yield rules.PLATFORM_MISMATCH.at(
+            model.place("platform"), f"platform: expected one of {known}, got {platform}"
+        )
+    elif model.directory is not None:
+        yield rules.BACKEND_MISSING.at(
+            model.place(), f"{model.name}: expected a backend, or a file in {model.name}/1"
+        )
+    else:
+        yield rules.BACKEND_MISSING.at(model.place(), f"{model.name}: expected a backend")
+
+
+def _group(model: Model, where: str, group: Any) -> Iterator[Finding]:
+    kind = group.Kind.Name(group.kind) if group.kind in group.Kind.values() else str(group.kind)
+    gpus = list(group.gpus)
+    place = model.place(f"{where}.gpus", where)
+    if kind == "KIND_AUTO" and not model.target.has_gpu:
+        kind = "KIND_CPU"
+    if kind in ("KIND_CPU", "KIND_MODEL") and gpus:
+        yield rules.KIND_WITH_GPUS.at(place, f"{kind}: expected no gpus, got {gpus}")
+    if kind == "KIND_GPU" and not model.target.has_gpu:
+        yield rules.NO_GPU.at(
+            model.place(f"{where}.kind", where),
+            f"instance_group: expected KIND_CPU or KIND_AUTO on {model.target}, got KIND_GPU",
+        )
+    elif kind == "KIND_GPU" and min(gpus, default=0) < 0:
+        yield rules.NO_GPU.at(place, f"gpus: expected numbers of 0 or more, got {gpus}")
+    profiles = list(group.profile)
+    if profiles and (model.backend != "tensorrt" or not all(p.isdecimal() for p in profiles)):
+        yield rules.PROFILE.at(
+            model.place(f"{where}.profile[0]", where),
+            f"profile: expected numbers of 0 or more on backend tensorrt, got {profiles} on "
+            f"{model.backend}",
+        )

@@ -1,0 +1,204 @@
+"""The folders and files of a model."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.validate.findings import Finding, Place
+from tools.validate.model import Model, is_version
+from tools.validate.rules import configuration
+from tools.validate.rules import repository as rules
+
+_LABELS = 1 << 24
+"""Bytes of a label file that are read."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Everything below the model's folder; nothing for a configuration on its own."""
+    if model.directory is None:
+        return
+    if model.config.name and model.config.name != model.directory.name:
+        yield configuration.NAME_OF_DIRECTORY.at(
+            model.place("name"),
+            f"name: expected {model.directory.name}, as the folder, got {model.config.name}",
+        )
+    yield from _versions(model, model.directory)
+    yield from _misplaced(model, model.directory)
+    if not model.is_ensemble:
+        for version in model.served:
+            yield from _file(model, version)
+    for n, output in enumerate(model.config.output):
+        if output.label_filename:
+            path = model.directory / output.label_filename
+            yield from _labels(model, n, path)
+
+
+def _versions(model: Model, directory: Path) -> Iterator[Finding]:
+    names = sorted(path.name for path in directory.iterdir() if path.is_dir())
+    for name in names:
+        looks = name.strip().lstrip("vV-").replace(".", "").replace("_", "")
+        if _is_fatal(name):
+            yield rules.VERSION_NUMBER.at(
+                Place(directory / name), f"expected 1 to {(1 << 63) - 1}, got {name}"
+            )
+        elif looks.isdigit() and not is_version(name):
+            yield rules.VERSION_IGNORED.at(
+                Place(directory / name), f"expected a whole number such as 1, got {name!r}"
+            )
+    policy = model.config.version_policy
+    there = [int(path.name) for path in model.versions]
+    for version in policy.specific.versions:
+        if version not in there and model.served:
+            yield rules.VERSION_NOT_THERE.at(
+                model.place("version_policy"),
+                f"version_policy: expected one of {there}, got {version}",
+            )
+    if not model.served:
+        got = f"{', '.join(names) or 'no folder'}"
+        place = model.place("version_policy") if model.versions else Place(directory)
+        asked = " that version_policy serves" if model.versions else ""
+        yield rules.NO_VERSION.at(place, f"expected a version folder{asked}, got {got}")
+    elif len(model.served) < len(model.versions) and not policy.WhichOneof("policy_choice"):
+        left = [path.name for path in model.versions if path not in model.served]
+        yield rules.OLD_VERSIONS.at(
+            Place(directory), f"serves {model.served[-1].name} only, not {', '.join(left)}"
+        )
+
+
+def _is_fatal(name: str) -> bool:
+    digits = name.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return False
+    return name.startswith("-") or (name[0] != "0" and len(name) > 18 and not is_version(name))
+
+
+def _misplaced(model: Model, directory: Path) -> Iterator[Finding]:
+    for path in sorted(directory.iterdir()):
+        near = path.name.lower() in ("config.pbtxt", "config.pbtx", "config.txt", "config.pb")
+        if path.is_file() and near and path.name != "config.pbtxt":
+            yield rules.CONFIG_MISPLACED.at(Place(path), f"expected config.pbtxt, got {path.name}")
+    for version in model.versions:
+        if (version / "config.pbtxt").exists():
+            yield rules.CONFIG_MISPLACED.at(
+                Place(version / "config.pbtxt"), "expected beside the version folders, got inside"
+            )
+
+
+def _file(model: Model, version: Path) -> Iterator[Finding]:
+    name = model.filename
+    if not name:
+        return
+    path = version / name
+    if not path.exists():
+        there = ", ".join(sorted(child.name for child in version.iterdir())) or "nothing"
+        compute = model.config.cc_model_filenames
+        if not compute:
+            yield rules.MODEL_FILE_MISSING.at(Place(path), f"expected {name}, got {there}")
+    elif model.backend == "python" and path.is_file():
+        yield from _python(path)
+
+
+def _python(path: Path) -> Iterator[Finding]:
+    """Only what is sure without running it: bases and imports may bring the class."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        yield rules.MODEL_PY.at(Place(path, line), f"expected valid Python, got: {error}")
+        return
+    found = _bindings(tree).get("TritonPythonModel", ())
+    if not found and not _imports_all(tree):
+        yield rules.MODEL_PY.at(Place(path), "expected a class TritonPythonModel, got none")
+    for node in found:
+        if isinstance(node, ast.ClassDef) and not node.bases and not node.decorator_list:
+            methods = {child.name for child in node.body if isinstance(child, _FUNCTIONS)}
+            assigned = _bindings(node)
+            if "execute" not in methods and "execute" not in assigned:
+                yield rules.MODEL_PY.at(
+                    Place(path, node.lineno), "TritonPythonModel: expected execute, got none"
+                )
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _bindings(scope: ast.AST) -> dict[str, list[ast.AST]]:
+    """Every name that is given a value anywhere below."""
+    names: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and node is not scope:
+            names.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.alias):
+            names.setdefault(node.asname or node.name, []).append(node)
+    return names
+
+
+def _imports_all(tree: ast.AST) -> bool:
+    return any(isinstance(node, ast.alias) and node.name == "*" for node in ast.walk(tree))
+
+
+def _labels(model: Model, n: int, path: Path) -> Iterator[Finding]:
+    output = model.config.output[n]
+    if not path.is_file():
+        yield rules.LABELS_MISSING.at(
+            model.place(f"output[{n}].label_filename"),
+            f"output {output.name}: expected {output.label_filename} in {path.parent}, not there",
+        )
+        return
+    classes = output.dims[-1] if output.dims else -1
+    yield from label_file(path, classes)
+
+
+def label_file(path: Path, classes: int) -> Iterator[Finding]:
+    """What is odd in a file of labels.
+
+    Args:
+        path: the file.
+        classes: how many there should be; below 1 where that is not known.
+    """
+    with path.open("rb") as file:
+        data = file.read(_LABELS)
+    lines = data.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if classes > 0 and len(lines) != classes:
+        yield rules.LABEL_COUNT.at(Place(path), f"expected {classes} lines, got {len(lines)}")
+    yield from _odd_lines(path, lines)
+    named = Counter(line for line in lines if line.strip())
+    for line, count in named.most_common(1):
+        if count > 1:
+            second = [at for at, other in enumerate(lines, 1) if other == line][1]
+            text = line.decode("utf-8", "replace")
+            yield rules.LABEL_TWICE.at(Place(path, second), f"{text!r}: expected once, got {count}")
+
+
+def _odd_lines(path: Path, lines: list[bytes]) -> Iterator[Finding]:
+    """The first line of each kind of oddness, and how many there are."""
+    kinds = {
+        "a blank line": lambda line: not line.strip(),
+        "a carriage return": lambda line: line.endswith(b"\r"),
+        "bytes that are not UTF-8": lambda line: not _is_utf8(line),
+        "a tab": lambda line: b"\t" in line,
+        "a byte order mark": lambda line: line.startswith(b"\xef\xbb\xbf"),
+        "spaces around the name": lambda line: line != line.strip() and not line.endswith(b"\r"),
+    }
+    for kind, odd in kinds.items():
+        at = [n for n, line in enumerate(lines, 1) if odd(line)]
+        if at:
+            more = f", and {len(at) - 1} more" if len(at) > 1 else ""
+            yield rules.LABEL_TEXT.at(
+                Place(path, at[0]), f"expected a plain name, got {kind}{more}"
+            )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

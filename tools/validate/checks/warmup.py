@@ -1,0 +1,57 @@
+"""Do the warm-up requests fit the model?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tools.validate.checks.sequences import type_name
+from tools.validate.findings import Finding
+from tools.validate.model import Model
+from tools.validate.rules import configuration as rules
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Source: Triton's backend_model_instance.cc; a sample of batch_size 0 is passed over."""
+    if model.is_ensemble:
+        return
+    for n, sample in enumerate(model.config.model_warmup):
+        if sample.batch_size == 0:
+            continue
+        for fault in _sample(model, sample):
+            yield rules.MODEL_WARMUP.at(
+                model.place(f"model_warmup[{n}]"), f"model_warmup {sample.name!r}: {fault}"
+            )
+
+
+def _sample(model: Model, sample: Any) -> Iterator[str]:
+    largest = model.config.max_batch_size
+    if sample.batch_size > max(1, largest):
+        yield f"expected batch_size of at most {max(1, largest)}, got {sample.batch_size}"
+    known = {tensor.name: tensor for tensor in model.config.input}
+    required = {name for name, tensor in known.items() if not tensor.optional}
+    if missing := sorted(required - set(sample.inputs)):
+        yield f"expected the inputs {', '.join(sorted(required))}, got none of {', '.join(missing)}"
+    for name, value in sample.inputs.items():
+        if known and name not in known:
+            yield f"expected an input of {', '.join(known)}, got {name}"
+        elif known:
+            yield from _input(model, known[name], value)
+
+
+def _input(model: Model, tensor: Any, value: Any) -> Iterator[str]:
+    if value.data_type != tensor.data_type:
+        expected, got = type_name(tensor.data_type), type_name(value.data_type)
+        yield f"{tensor.name}: expected {expected}, got {got}"
+    dims, want = list(value.dims), list(tensor.dims)
+    if min(dims, default=1) < 0:
+        yield f"{tensor.name}: expected whole lengths, got dims {dims}"
+    elif len(dims) != len(want) or any(w not in (-1, d) for d, w in zip(dims, want, strict=True)):
+        yield f"{tensor.name}: expected dims {want}, got {dims}"
+    source = value.WhichOneof("input_data_type")
+    if source is None:
+        yield f"{tensor.name}: expected zero_data, random_data or input_data_file"
+    elif source == "input_data_file" and model.directory is not None:
+        path = model.directory / "warmup" / value.input_data_file
+        if not path.is_file():
+            yield f"{tensor.name}: expected the file {path}, not there"
