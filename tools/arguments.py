@@ -22,3 +22,8 @@ def seconds(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"expected seconds above 0, got {text}")
     return value
+
+
+def milliseconds(text: str) -> float:
+    """A time above 0."""
+    return seconds(text)

@@ -50,6 +50,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_classify(verbs)
     _add_health(verbs)
     _add_export(verbs)
+    _add_validate(verbs)
+    _add_explain(verbs)
     return parser
 
 
@@ -207,3 +209,27 @@ def _export(options: argparse.Namespace) -> int:
     onnx = options.onnx or ensure(EXAMPLE_MODEL)
     print(export(_deployment(options), onnx, options.out))
     return 0
+
+
+def _add_validate(verbs: Verbs) -> None:
+    from tools.validate.options import add_arguments
+
+    text = "Will this model and this configuration really batch? Without a server."
+    add_arguments(_verb(verbs, "validate", _validate, text))
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from tools.validate.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_explain(verbs: Verbs) -> None:
+    parser = _verb(verbs, "explain", _explain, "Cause, evidence and mend of a rule of validate.")
+    parser.add_argument("code", nargs="?", help="code or name (default: list them all)")
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from tools.validate.options import explain
+
+    return explain(options, sys.stdout)

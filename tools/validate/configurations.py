@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
 from ensemble.errors import ContractMismatch
-from ensemble.pbtxt import ModelConfig
 from tools.validate.checks import (
     advice,
     batching,
@@ -20,7 +21,7 @@ from tools.validate.checks import (
 )
 from tools.validate.checks.syntax import read_configuration
 from tools.validate.findings import Finding, Place
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import repository as rules
 from tools.validate.source import Source
 from tools.validate.target import Target

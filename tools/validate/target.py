@@ -25,10 +25,12 @@ class Target:
     Attributes:
         name: ``gpu`` is NVIDIA's container on a machine with one, ``cpu`` the PyPI wheel's server.
         server: version of the server, (major, minor).
+        slo_p95_ms: the latency objective, milliseconds; None where none is stated.
     """
 
     name: str = "gpu"
     server: tuple[int, int] = (2, 51)
+    slo_p95_ms: float | None = None
 
     @property
     def backends(self) -> frozenset[str]:

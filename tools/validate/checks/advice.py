@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tools.validate.findings import Finding
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
 
 _RAGGED_TYPES = ("python", "dali")

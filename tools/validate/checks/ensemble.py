@@ -8,9 +8,11 @@ from typing import Any
 
 from tools.validate.checks.sequences import type_name
 from tools.validate.findings import Finding
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import ensemble as rules
 
+LATEST = -1
+"""What model_version says for the newest version that is served."""
 _STEP = "ensemble_scheduling.step[{}]"
 
 
@@ -78,42 +80,49 @@ def _steps(model: Model) -> Iterator[Finding]:
 def _wires(model: Model) -> Iterator[Finding]:
     """What is written and what is read, by the names of the ensemble's tensors."""
     config = model.config
-    written = {tensor.name: "the ensemble's input" for tensor in config.input}
+    inputs = [tensor.name for tensor in config.input]
+    written = dict.fromkeys(inputs, "the ensemble's input")
     read: dict[str, str] = {}
     for n, step in enumerate(config.ensemble_scheduling.step):
-        place = model.place(_STEP.format(n))
         for name in step.output_map.values():
             if name in written:
                 yield rules.WRITTEN_TWICE.at(
-                    place, f"tensor {name}: written by {written[name]} and by {step.model_name}"
+                    model.place(_STEP.format(n)),
+                    f"tensor {name}: written by {written[name]} and by {step.model_name}",
                 )
             written.setdefault(name, step.model_name)
         read.update((name, step.model_name) for name in step.input_map.values())
-    reachable = _reachable(config)
+    yield from _never_written(model, written, read)
+    for n, name in enumerate(inputs):
+        if name not in read:
+            yield rules.INPUT_UNUSED.at(
+                model.place(f"input[{n}]"),
+                f"input {name}: expected a step that takes it, the steps take "
+                f"{', '.join(sorted(read)) or 'nothing'}",
+            )
+    outputs = {tensor.name for tensor in config.output}
+    for name in sorted(written.keys() - read.keys() - outputs - set(inputs)):
+        yield rules.TENSOR_UNREAD.at(
+            model.place("ensemble_scheduling"),
+            f"tensor {name}: written by {written[name]}, expected a step or output that takes it",
+        )
+
+
+def _never_written(
+    model: Model, written: Mapping[str, str], read: Mapping[str, str]
+) -> Iterator[Finding]:
+    reachable = _reachable(model.config)
     for name, reader in read.items():
         if name not in reachable:
             yield rules.OUTPUT_NOT_PRODUCED.at(
                 _reads(model, name), _never(name, reader, written, reachable)
             )
-    outputs = {tensor.name for tensor in config.output}
-    for n, tensor in enumerate(config.output):
+    for n, tensor in enumerate(model.config.output):
         if tensor.name not in reachable and tensor.name not in read:
             yield rules.OUTPUT_NOT_PRODUCED.at(
                 model.place(f"output[{n}]"),
                 _never(tensor.name, "the ensemble's output", written, reachable),
             )
-    for n, tensor in enumerate(config.input):
-        if tensor.name not in read:
-            yield rules.INPUT_UNUSED.at(
-                model.place(f"input[{n}]"),
-                f"input {tensor.name}: expected a step that takes it, the steps take "
-                f"{', '.join(sorted(read)) or 'nothing'}",
-            )
-    for name in written.keys() - read.keys() - outputs - {t.name for t in config.input}:
-        yield rules.TENSOR_UNREAD.at(
-            model.place("ensemble_scheduling"),
-            f"tensor {name}: written by {written[name]}, expected a step or an output that takes it",
-        )
 
 
 def _reads(model: Model, name: str) -> Any:
@@ -202,10 +211,11 @@ def _member(model: Model, step: Any, member: Model) -> Iterator[_Fault]:
             f"max_batch_size {theirs}: expected at least the ensemble's {ours}",
         )
     versions = [int(path.name) for path in member.served]
-    if member.directory and step.model_version > 0 and step.model_version not in versions:
+    if member.directory and step.model_version != LATEST and step.model_version not in versions:
+        served = ", ".join(map(str, versions))
         yield (
             rules.MEMBER_MISSING,
-            f"expected a served version ({', '.join(map(str, versions))}), "
+            f"model_version: expected -1, the latest, or a served one ({served}), "
             f"got {step.model_version}",
         )
 
@@ -215,10 +225,10 @@ def _names(step: Any, member: Model) -> Iterator[_Fault]:
     for group, mapped in (("input", step.input_map), ("output", step.output_map)):
         known = [tensor.name for tensor in getattr(config, group)]
         for name in mapped:
-            if known and name not in known:
+            if (known or _is_complete(member)) and name not in known:
                 yield (
                     rules.NO_SUCH_TENSOR,
-                    f"{group}_map: expected a key of {', '.join(known)}, got {name}",
+                    f"{group}_map: expected a key of {', '.join(known) or 'none'}, got {name}",
                 )
     for tensor in config.input:
         if tensor.name not in step.input_map and not tensor.optional:
@@ -226,8 +236,18 @@ def _names(step: Any, member: Model) -> Iterator[_Fault]:
                 rules.INPUT_UNMAPPED,
                 f"input_map: expected {tensor.name}, got {', '.join(step.input_map) or 'none'}",
             )
-    if not config.input or not config.output:
+    if not (config.input and config.output) and not _is_complete(member):
         yield rules.MEMBER_UNREAD, "its inputs or outputs are not in its config.pbtxt"
+
+
+def _is_complete(member: Model) -> bool:
+    """Whether nothing is added to the configuration when the model loads."""
+    if member.backend != "python":
+        return False
+    paths = [folder / member.filename for folder in member.served]
+    return bool(paths) and all(
+        path.is_file() and b"auto_complete_config" not in path.read_bytes() for path in paths
+    )
 
 
 def _types(step: Any, member: Model, writers: dict[str, Tensor]) -> Iterator[_Fault]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tools.validate.findings import Finding
-from tools.validate.model import PLATFORM_OF, Model
+from tools.validate.polled import PLATFORM_OF, Model
 from tools.validate.rules import configuration as rules
 
 # A platform is compared with the backend only for these.
@@ -20,7 +20,26 @@ def check(model: Model) -> Iterator[Finding]:
         return
     for n, group in enumerate(model.config.instance_group):
         yield from _group(model, f"instance_group[{n}]", group)
-    for n, agent in enumerate(model.config.model_repository_agents.agents):
+    yield from _agents(model)
+    runtime = model.config.runtime
+    if runtime and runtime not in (f"libtriton_{model.backend}.so", "model.py"):
+        folders = (model.directory, *model.served) if model.directory else ()
+        if not any((folder / runtime).exists() for folder in folders):
+            yield rules.RUNTIME.at(
+                model.place("runtime"),
+                f"runtime: expected libtriton_{model.backend}.so, got {runtime}",
+            )
+
+
+def _agents(model: Model) -> Iterator[Finding]:
+    if not model.config.HasField("model_repository_agents"):
+        return
+    agents = model.config.model_repository_agents.agents
+    if not agents:  # a live 2.51 dies of it
+        yield rules.AGENT.at(
+            model.place("model_repository_agents"), "model_repository_agents: expected agents"
+        )
+    for n, agent in enumerate(agents):
         if agent.name != "checksum":  # the one that Triton brings
             yield rules.AGENT.at(
                 model.place(f"model_repository_agents.agents[{n}].name"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tools.validate.checks.advice import policies
 from tools.validate.findings import Finding
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import ensemble as rules
 
 
@@ -64,11 +64,13 @@ def _timeouts(model: Model, stages: list[Model]) -> Iterator[Finding]:
         times = [policy.default_timeout_microseconds for _, policy in policies(batching)]
         if max(times, default=0):
             longest[stage.name] = max(times)
-    if len(longest) > 1:
-        total_ms = sum(longest.values()) / 1e3
+    total_ms, slo_p95_ms = sum(longest.values()) / 1e3, model.target.slo_p95_ms
+    too_long = len(longest) > 1 if slo_p95_ms is None else total_ms > slo_p95_ms
+    if too_long:
         each = ", ".join(f"{name} {time / 1e3:g} ms" for name, time in longest.items())
+        objective = "" if slo_p95_ms is None else f"; expected at most the p95 of {slo_p95_ms:g} ms"
         yield rules.TIMEOUT_RESTARTS.at(
             model.place("ensemble_scheduling"),
             f"queue timeouts of {each}: a request may queue for {total_ms:g} ms in all, besides "
-            "its executions",
+            f"its executions{objective}",
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tools.validate.findings import Finding, Place
-from tools.validate.model import Model, is_version
+from tools.validate.polled import Model, version_of
 from tools.validate.rules import configuration
 from tools.validate.rules import repository as rules
 
@@ -39,40 +39,44 @@ def check(model: Model) -> Iterator[Finding]:
 def _versions(model: Model, directory: Path) -> Iterator[Finding]:
     names = sorted(path.name for path in directory.iterdir() if path.is_dir())
     for name in names:
-        looks = name.strip().lstrip("vV-").replace(".", "").replace("_", "")
-        if _is_fatal(name):
-            yield rules.VERSION_NUMBER.at(
-                Place(directory / name), f"expected 1 to {(1 << 63) - 1}, got {name}"
-            )
-        elif looks.isdigit() and not is_version(name):
-            yield rules.VERSION_IGNORED.at(
-                Place(directory / name), f"expected a whole number such as 1, got {name!r}"
-            )
+        yield from _version(model, directory / name)
     policy = model.config.version_policy
-    there = [int(path.name) for path in model.versions]
     for version in policy.specific.versions:
-        if version not in there and model.served:
+        if version not in model.versions and model.served:
             yield rules.VERSION_NOT_THERE.at(
                 model.place("version_policy"),
-                f"version_policy: expected one of {there}, got {version}",
+                f"version_policy: expected one of {list(model.versions)}, got {version}",
             )
     if not model.served:
-        got = f"{', '.join(names) or 'no folder'}"
         place = model.place("version_policy") if model.versions else Place(directory)
         asked = " that version_policy serves" if model.versions else ""
-        yield rules.NO_VERSION.at(place, f"expected a version folder{asked}, got {got}")
+        yield rules.NO_VERSION.at(
+            place, f"expected a version folder{asked}, got {', '.join(names) or 'no folder'}"
+        )
     elif len(model.served) < len(model.versions) and not policy.WhichOneof("policy_choice"):
-        left = [path.name for path in model.versions if path not in model.served]
+        left = model.versions[: -len(model.served)]
         yield rules.OLD_VERSIONS.at(
-            Place(directory), f"serves {model.served[-1].name} only, not {', '.join(left)}"
+            Place(directory),
+            f"serves {model.served[-1].name} only, not {', '.join(map(str, left))}",
         )
 
 
-def _is_fatal(name: str) -> bool:
-    digits = name.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()):
-        return False
-    return name.startswith("-") or (name[0] != "0" and len(name) > 18 and not is_version(name))
+def _version(model: Model, folder: Path) -> Iterator[Finding]:
+    number = version_of(folder.name)
+    if number is None:
+        looks = folder.name.strip().lstrip("vV").replace(".", "").replace("_", "")
+        if looks.isdigit():
+            yield rules.VERSION_IGNORED.at(
+                Place(folder), f"expected a whole number such as 1, got {folder.name!r}"
+            )
+    elif abs(number) >= 1 << 63 or (number < 0 and folder in model.served):
+        yield rules.VERSION_NUMBER.at(
+            Place(folder), f"expected 1 to {(1 << 63) - 1}, got {folder.name}"
+        )
+    elif str(number) != folder.name or number < 0:
+        yield rules.VERSION_IGNORED.at(
+            Place(folder), f"expected {abs(number)}, got {folder.name!r}"
+        )
 
 
 def _misplaced(model: Model, directory: Path) -> Iterator[Finding]:
@@ -80,10 +84,11 @@ def _misplaced(model: Model, directory: Path) -> Iterator[Finding]:
         near = path.name.lower() in ("config.pbtxt", "config.pbtx", "config.txt", "config.pb")
         if path.is_file() and near and path.name != "config.pbtxt":
             yield rules.CONFIG_MISPLACED.at(Place(path), f"expected config.pbtxt, got {path.name}")
-    for version in model.versions:
-        if (version / "config.pbtxt").exists():
+    for number in model.versions:
+        inside = directory / str(number) / "config.pbtxt"
+        if inside.exists():
             yield rules.CONFIG_MISPLACED.at(
-                Place(version / "config.pbtxt"), "expected beside the version folders, got inside"
+                Place(inside), "expected beside the version folders, got inside"
             )
 
 
@@ -93,7 +98,9 @@ def _file(model: Model, version: Path) -> Iterator[Finding]:
         return
     path = version / name
     if not path.exists():
-        there = ", ".join(sorted(child.name for child in version.iterdir())) or "nothing"
+        there = "no such folder"
+        if version.is_dir():
+            there = ", ".join(sorted(child.name for child in version.iterdir())) or "nothing"
         compute = model.config.cc_model_filenames
         if not compute:
             yield rules.MODEL_FILE_MISSING.at(Place(path), f"expected {name}, got {there}")
@@ -117,7 +124,7 @@ def _python(path: Path) -> Iterator[Finding]:
             methods = {child.name for child in node.body if isinstance(child, _FUNCTIONS)}
             assigned = _bindings(node)
             if "execute" not in methods and "execute" not in assigned:
-                yield rules.MODEL_PY.at(
+                yield rules.NO_EXECUTE.at(
                     Place(path, node.lineno), "TritonPythonModel: expected execute, got none"
                 )
 
@@ -179,7 +186,7 @@ def label_file(path: Path, classes: int) -> Iterator[Finding]:
 
 def _odd_lines(path: Path, lines: list[bytes]) -> Iterator[Finding]:
     """The first line of each kind of oddness, and how many there are."""
-    kinds = {
+    kinds: dict[str, Callable[[bytes], bool]] = {
         "a blank line": lambda line: not line.strip(),
         "a carriage return": lambda line: line.endswith(b"\r"),
         "bytes that are not UTF-8": lambda line: not _is_utf8(line),
@@ -191,9 +198,8 @@ def _odd_lines(path: Path, lines: list[bytes]) -> Iterator[Finding]:
         at = [n for n, line in enumerate(lines, 1) if odd(line)]
         if at:
             more = f", and {len(at) - 1} more" if len(at) > 1 else ""
-            yield rules.LABEL_TEXT.at(
-                Place(path, at[0]), f"expected a plain name, got {kind}{more}"
-            )
+            message = f"expected a plain name, got {kind}{more}"
+            yield rules.LABEL_TEXT.at(Place(path, at[0]), message)
 
 
 def _is_utf8(line: bytes) -> bool:

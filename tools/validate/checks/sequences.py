@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.validate.checks.batching import preferred_of_oldest
 from tools.validate.findings import Finding
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
 
 _FLAGS = ("int32_false_true", "fp32_false_true", "bool_false_true")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-from ensemble.pbtxt import ModelConfig
 from tools.validate.findings import Finding, Place
 from tools.validate.rules import configuration, syntax
 from tools.validate.scan import Fault, Scan, scan
@@ -21,7 +21,7 @@ NEVER = {
     "max_queue_delay_microseconds": "Triton has no delay per priority",
     "max_enqueued_requests": "a queue is bounded by max_queue_size, in default_queue_policy",
     "batch_size": "clients send it; the largest is max_batch_size",
-    "batch_timeout_micros": "that is TensorFlow Serving's; Triton's is max_queue_delay_microseconds",
+    "batch_timeout_micros": "TensorFlow Serving's; Triton's is max_queue_delay_microseconds",
 }
 """What to say of names that guides and other servers use."""
 _SCHEDULERS = ("dynamic_batching", "sequence_batching", "ensemble_scheduling")
@@ -135,7 +135,7 @@ def _where(message: Any) -> str:
     """A message as the user wrote it: the field that holds it."""
     if message is ModelConfig.DESCRIPTOR or message.full_name == ModelConfig.DESCRIPTOR.full_name:
         return "the model configuration"
-    return _holders().get(message.full_name, message.name)
+    return _holders().get(str(message.full_name), str(message.name))
 
 
 @lru_cache(maxsize=1)

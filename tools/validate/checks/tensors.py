@@ -8,7 +8,7 @@ from typing import Any
 
 from tools.validate.checks.sequences import type_name
 from tools.validate.findings import Finding
-from tools.validate.model import Model
+from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
 
 TENSORRT = "tensorrt"

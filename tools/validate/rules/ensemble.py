@@ -104,7 +104,7 @@ INPUT_UNMAPPED = _error(
 TYPES_DIFFER = _error(
     "E073",
     "types-differ",
-    "A tensor passes from one model to another with a different data_type. Triton converts nothing.",
+    "A tensor passes from one model to another of a different data_type. Triton converts nothing.",
     "Change one of the two, or put a model between that converts.",
     _AGAINST,
 )
@@ -121,7 +121,7 @@ DECOUPLED_ORIGINS = _error(
     "A step takes tensors that stem from different decoupled models, whose responses can't be "
     "paired.",
     "Take all inputs of a step from one of them.",
-    _AGAINST,
+    "Triton's core compares the origins (ensemble_utils.cc). A live 2.51 does not answer the load.",
 )
 MEMBER_MISSING = _error(
     "E076",

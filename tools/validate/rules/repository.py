@@ -41,7 +41,7 @@ MODEL_PY = _error(
     "R004",
     "model-py",
     "The Python model can't be loaded.",
-    "Mend model.py: it must be valid Python and define a class TritonPythonModel with execute.",
+    "Mend model.py: it must be valid Python and define a class TritonPythonModel.",
     "The Python backend's stub imports it when the model loads." + _LIVE,
 )
 NO_MODEL = _error(
@@ -63,7 +63,8 @@ VERSION_NUMBER = _error(
     "version-number",
     "A version folder has a number that Triton can't take.",
     "Count versions from 1.",
-    "On a live 2.51 a number of 64 bits and more ends the server, and a negative one hangs it.",
+    "On a live 2.51 a number of 64 bits and more ends the server; -1 or 1a, which it reads as "
+    "-1 and 1, hang it.",
 )
 VERSION_IGNORED = _warning(
     "R101",
@@ -110,8 +111,15 @@ CONFIG_MISPLACED = _warning(
     "It reads <model>/config.pbtxt, and <model>/configs/<name>.pbtxt with --model-config-name.",
     _POLL,
 )
-OLD_VERSIONS = Rule(
+NO_EXECUTE = _warning(
     "R107",
+    "no-execute",
+    "The Python model has no execute, so it loads and then fails every request.",
+    "Define execute in TritonPythonModel.",
+    "A live 2.51 loads it and calls it ready.",
+)
+OLD_VERSIONS = Rule(
+    "R110",
     "versions-not-served",
     Severity.NOTE,
     "Some version folders are not served.",

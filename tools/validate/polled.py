@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,28 +62,25 @@ class Model:
         return bool(self.config.HasField("ensemble_scheduling"))
 
     @cached_property
-    def versions(self) -> tuple[Path, ...]:
-        """The version folders, in the order of their numbers.
-
-        Source: Triton takes the subfolders whose names are whole numbers.
-        """
+    def versions(self) -> tuple[int, ...]:
+        """The numbers that Triton reads from the names of the subfolders, ascending."""
         if self.directory is None:
             return ()
-        folders = [path for path in self.directory.iterdir() if path.is_dir()]
-        numbered = [path for path in folders if is_version(path.name)]
-        return tuple(sorted(numbered, key=lambda path: int(path.name)))
+        names = [path.name for path in self.directory.iterdir() if path.is_dir()]
+        return tuple(sorted({number for name in names if (number := version_of(name)) is not None}))
 
     @cached_property
     def served(self) -> tuple[Path, ...]:
-        """The version folders that the version policy loads."""
-        policy = self.config.version_policy
-        if policy.HasField("all"):
-            return self.versions
+        """The version folders that the version policy loads; not all of them need be there."""
+        policy, numbers = self.config.version_policy, self.versions
         if policy.HasField("specific"):
             wanted = set(policy.specific.versions)
-            return tuple(path for path in self.versions if int(path.name) in wanted)
-        count = policy.latest.num_versions if policy.HasField("latest") else 1
-        return self.versions[-count:] if count else ()
+            numbers = tuple(number for number in numbers if number in wanted)
+        elif not policy.HasField("all"):
+            count = policy.latest.num_versions if policy.HasField("latest") else 1
+            numbers = numbers[-count:] if count else ()
+        folder = self.directory or Path()
+        return tuple(folder / str(number) for number in numbers)
 
     @cached_property
     def backend(self) -> str:
@@ -97,21 +95,36 @@ class Model:
         known = {name: backend for backend, name in FILE_OF.items()}
         if self.config.default_model_filename:
             return known.get(self.config.default_model_filename, "")
-        folders = sorted(self.versions, key=lambda path: path.name)
+        first = self._first_folder
         for backend, name in FILE_OF.items():
-            if folders and (folders[0] / name).exists():
+            if first and (first / name).exists():
                 return backend
         return ""
 
     @property
+    def _first_folder(self) -> Path | None:
+        """The subfolder that Triton looks into for the backend's file: any, by name."""
+        if self.directory is None:
+            return None
+        return min((path for path in self.directory.iterdir() if path.is_dir()), default=None)
+
+    @property
     def filename(self) -> str:
-        """The file that the backend loads; empty where it is not known."""
-        return str(self.config.default_model_filename or FILE_OF.get(self.backend, ""))
+        """The file that the backend loads; empty where it is not known.
+
+        TensorFlow's platforms name theirs even for another backend.
+        """
+        of_platform = {
+            "tensorflow_savedmodel": "model.savedmodel",
+            "tensorflow_graphdef": "model.graphdef",
+        }.get(self.config.platform)
+        named = self.config.default_model_filename or of_platform
+        return str(named or FILE_OF.get(self.backend, ""))
 
     @property
     def batches(self) -> bool:
         """Whether a batch of two may form in this model's own queue."""
-        return self.config.max_batch_size > 1 and self.config.HasField("dynamic_batching")
+        return bool(self.config.max_batch_size > 1 and self.config.HasField("dynamic_batching"))
 
     @property
     def instances(self) -> int:
@@ -121,6 +134,14 @@ class Model:
         return count or 1
 
 
-def is_version(name: str) -> bool:
-    """Whether Triton takes a folder for a version: a whole number without a leading zero."""
-    return name.isascii() and name.isdigit() and str(int(name)) == name and int(name) < 1 << 63
+def version_of(name: str) -> int | None:
+    """The number that Triton reads from a folder's name; None where it passes the folder over.
+
+    It takes what a name begins with, so ``1a`` is 1, and then looks for a folder ``1``.
+
+    Source: ReadVersions in Triton's model_repository_manager, which calls ``std::stoll``.
+    """
+    if len(name) > 1 and name.startswith("0"):
+        return None
+    number = re.match(r"\s*[+-]?[0-9]+", name)
+    return int(number.group()) if number else None
