@@ -64,9 +64,8 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
         yield rules.NOT_RUN.at(task.place, f"no arrays of the type of {', '.join(unknown)}")
         return
     try:
-        proof = Prover(session, task.depth, task.sizes, task.say).prove(
-            task.most, task.allowed_bytes
-        )
+        prover = Prover(session, task.depth, task.sizes, task.say)
+        proof = prover.prove(task.most, task.allowed_bytes)
     except AloneRefused as refused:
         yield _alone_refused(task, refused)
         return
