@@ -15,6 +15,8 @@ from tools.validate.model.session import Array, Feeds, Refused, Session, stack
 TENSORS_AT_ONCE = 32
 # Of shapes: their values follow the batch size by right.
 SHAPE_OPERATORS = {"Shape", "Size"}
+# In training mode it updates its running mean and variance, in place.
+STATEFUL = {"BatchNormalization"}
 
 Seen = list[Array | None]
 """One tensor, once for each run; None where it is no array."""
@@ -69,7 +71,7 @@ def is_tie(case: Case, node: onnx.NodeProto) -> bool:
     """Whether what a node reads differs by noise at least, so that a threshold may have tipped."""
     model = case.source.model()
     made = {name for each in model.graph.node for name in each.output}
-    names = [name for name in node.input if name in made]
+    names = [name for name in node.input if name in made - _from_shapes(model.graph)]
     for _, seen in _runs(case, model, names, case.feeds):
         arrays = [array for array in seen if array is not None]
         if len(arrays) == len(seen) and not is_explained(arrays[0], arrays[1:], 0.0):
@@ -81,11 +83,24 @@ def random_node(case: Case, output: str) -> onnx.NodeProto | None:
     """The first that gives two answers to one input."""
 
     def differs(name: str, seen: Seen) -> bool:
-        first, second = seen
-        return first is not None and second is not None and distance(first, second) > 0
+        first, *_, last = seen
+        return first is not None and last is not None and distance(first, last) > 0
 
-    item = case.items[case.order[0]]
-    return _first(case, case.source.model(), {output}, [item, item], differs)
+    model, (item, other) = case.source.model(), case.items[:2]
+    found = _first(case, model, {output}, [item, other, item], differs)
+    return found or _stateful_node(case, model, output)
+
+
+def _stateful_node(case: Case, model: onnx.ModelProto, output: str) -> onnx.NodeProto | None:
+    """One that changes its own weights, which it can do only where they are not looked at too."""
+    for node in g.ancestors(model.graph, {output}):
+        if node.op_type in STATEFUL:
+            feeds = [*case.items[:2], case.items[0]]
+            (_, seen), *_ = _runs(case, model, [node.output[0]], feeds)
+            first, _, last = seen
+            if first is not None and last is not None and distance(first, last) > 0:
+                return node
+    return None
 
 
 def breaking_node(case: Case, output: str, test: Callable[[Array], Array]) -> onnx.NodeProto | None:
@@ -104,22 +119,26 @@ def breaking_node(case: Case, output: str, test: Callable[[Array], Array]) -> on
     return _first(case, case.source.model(), {output}, case.feeds[:1], breaks)
 
 
-def counting_node(case: Case, wanted: set[str]) -> onnx.NodeProto | None:
-    """The one that loses the rows: followed back from the output while they are not there."""
+def counting_node(case: Case, output: str) -> onnx.NodeProto | None:
+    """The one that loses the rows: followed back from the output while they are not there.
+
+    Where the output has them along another axis than the first, followed back while they are not
+    along the first: to the node that turned them.
+    """
     model = case.source.model()
-    nodes = g.ancestors(model.graph, wanted)
+    nodes = g.ancestors(model.graph, {output})
     maker = {name: node for node in nodes for name in node.output if name}
-    shapes = {
-        name: [None if array is None else array.shape for array in seen]
-        for name, seen in _runs(case, model, list(maker), case.feeds)
-    }
-    lost = {name for name, found in shapes.items() if not _has_rows(found, len(case.order))}
+    if output not in maker:
+        return None
+    runs = _runs(case, model, list(maker), case.feeds)
+    axes = {name: _row_axes(seen, len(case.order)) for name, seen in runs}
+    turned = bool(axes[output])
+    lost = {name for name, found in axes.items() if not found or (turned and 0 not in found)}
     lost -= _from_shapes(model.graph) | _constant(model.graph)
-    name = next(iter(wanted & set(maker)), None)
-    while name is not None:
-        node = maker[name]
-        name = next((read for read in node.input if read in lost), None)
-    return node if wanted & set(maker) else None
+    node = maker[output]
+    while before := next((name for name in node.input if name in lost), None):
+        node = maker[before]
+    return node
 
 
 def refusing_node(case: Case) -> onnx.NodeProto | None:
@@ -186,15 +205,17 @@ def _runs(
             yield name, [run.get(name) for run in runs]
 
 
-def _has_rows(shapes: Sequence[tuple[int, ...] | None], rows: int) -> bool:
-    """Whether some axis is as long as the batch, and 1 for an item alone."""
-    batch, *alone = shapes
-    if batch is None or any(one is None or len(one) != len(batch) for one in alone):
-        return False
-    return any(
-        size == rows and all(one is not None and one[axis] == 1 for one in alone)
+def _row_axes(seen: Seen, rows: int) -> set[int]:
+    """The axes that are as long as the batch, and 1 for an item alone."""
+    arrays = [array for array in seen if array is not None]
+    if len(arrays) < len(seen) or len({array.ndim for array in arrays}) > 1:
+        return set()
+    batch, *alone = (array.shape for array in arrays)
+    return {
+        axis
         for axis, size in enumerate(batch)
-    )
+        if size == rows and all(one[axis] == 1 for one in alone)
+    }
 
 
 def _from_shapes(graph: onnx.GraphProto) -> set[str]:

@@ -64,7 +64,8 @@ def check(under_test: ModelUnderTest, say: Say) -> Iterator[Finding]:
     yield from found
     reason = _not_run(under_test, facts, found)
     if reason:
-        if facts.fixed and under_test.largest_batch:
+        lacks_axis = rules.NO_BATCH_AXIS in [finding.rule for finding in found]
+        if facts.fixed and under_test.largest_batch and not lacks_axis:
             yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
         yield rules.NOT_RUN.at(place, reason)
     elif under_test.largest_batch:
@@ -134,9 +135,12 @@ def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding
     found = tuple(_dynamic(under_test, facts, say))
     if facts.fixed and failed(found):
         yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
-    elif facts.fixed:
-        yield rules.FIXED_BATCH_METADATA.at(place, f"{_list(facts.fixed)}; fixable metadata")
-    yield from found
+    for finding in found:
+        if facts.fixed and finding.rule is rules.BATCHES:
+            message = f"{_list(facts.fixed)}; fixable metadata: with -1 there it {finding.message}"
+            yield rules.FIXED_BATCH_METADATA.at(place, message)
+        else:
+            yield finding
 
 
 def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:

@@ -48,7 +48,8 @@ class Noise:
 
 def largest(arrays: Sequence[Array]) -> float:
     """The largest finite absolute value of all."""
-    sizes = [np.abs(a[np.isfinite(a)].astype(np.float64)) for a in arrays]
+    numbers = [array for array in arrays if array.dtype.kind in "fiu"]
+    sizes = [np.abs(a[np.isfinite(a)].astype(np.float64)) for a in numbers]
     return max((float(size.max()) for size in sizes if size.size), default=0.0)
 
 

@@ -73,7 +73,7 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
         yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
         return
     del session, prover
-    yield from _shapes(task, proof)
+    yield from _declared(task, proof)
     yield from _faults(task, proof)
     yield from _verdict(task, proof)
 
@@ -85,9 +85,11 @@ def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
     return rules.BATCH_REFUSED.at(task.place, _naming(node) + message)
 
 
-def _shapes(task: Task, proof: Proof) -> Iterator[Finding]:
+def _declared(task: Task, proof: Proof) -> Iterator[Finding]:
+    at_fault = {fault.output for fault in proof.faults}
+    shapes = {name: shape for name, shape in proof.shapes.items() if name not in at_fault}
     for output in task.source.model().graph.output:
-        declared, got = g.dims(output), proof.shapes.get(output.name)
+        declared, got = g.dims(output), shapes.get(output.name)
         if declared is None or got is None:
             continue
         agree = len(declared) == len(got) and all(
@@ -128,11 +130,19 @@ def _guilty(case: blame.Case, fault: Fault) -> onnx.NodeProto | None:
         if fault.rule is rules.BATCH_REFUSED:
             return blame.refusing_node(case)
         if fault.rule in (rules.ROW_COUNT, rules.SHAPE_FOLLOWS_BATCH):
-            company = case if len(case.order) > 1 else replace(case, order=(0, 1, 2))
-            return blame.counting_node(company, {fault.output})
+            return _counting(case, fault.output)
         return blame.mixing_node(case, fault.output)
     except Refused:
         return None
+
+
+def _counting(case: blame.Case, output: str) -> onnx.NodeProto | None:
+    """Seen in company if the model runs in company, else alone."""
+    try:
+        company = case if len(case.order) > 1 else replace(case, order=(0, 1, 2))
+        return blame.counting_node(company, output)
+    except Refused:
+        return blame.counting_node(replace(case, order=(0,)), output)
 
 
 def _rule(case: blame.Case, fault: Fault, node: onnx.NodeProto | None) -> Rule:
@@ -159,7 +169,7 @@ def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
         task.place,
         f"ran at {_sizes(proof.sizes)}; alone and in company answers differ by "
         f"{proof.largest_difference:.1g} of the largest value, rounding noise of "
-        f"{proof.noise.depth} layers may reach {proof.largest_bound:.1g}",
+        f"a path of {proof.noise.depth} nodes may reach {proof.largest_bound:.1g}",
     )
 
 

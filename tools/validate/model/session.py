@@ -29,6 +29,8 @@ NUMPY_TYPES: dict[str, type] = {
     },
 }
 SILENT = 4
+# Of a C++ function, as its errors quote it: parentheses within parentheses at most.
+SIGNATURE = r"[^()]*\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?(?: \[with [^\]]*\])?"
 
 
 class Refused(Exception):
@@ -112,7 +114,7 @@ def _options(folder: Path, optimise: bool) -> Any:
 def _one_line(error: Exception) -> str:
     """Its words without the source positions, which say nothing to a user."""
     text = " ".join(str(error).split())
-    text = re.sub(r"/\S*onnxruntime_src/\S+ .*?\) (?=[A-Z'])", "", text)
+    text = re.sub(rf"/\S*onnxruntime_src/\S+ {SIGNATURE} ", "", text)
     return text if len(text) <= 500 else f"{text[:500]}…"
 
 

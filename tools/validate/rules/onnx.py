@@ -265,9 +265,10 @@ RANDOM = Rule(
     "O039",
     "random",
     ERROR,
-    "The same input gives different answers, so nothing can be said about batching.",
-    "The model was run twice on the same input.",
-    "Export in inference mode: no Dropout in training mode, no random nodes.",
+    "The same input gives different answers: by a random node, or a state that earlier inputs "
+    "change. So nothing can be said about batching.",
+    "The model was run twice on the same input, with others between.",
+    "Export in inference mode: no Dropout or BatchNormalization in training mode, no random nodes.",
 )
 ROUNDING_TIE = Rule(
     "O040",
