@@ -106,7 +106,11 @@ def _nan_in_company() -> Sketch:
 def _grows_with_the_batch() -> Sketch:
     """Each row has as many columns as there are rows."""
     return Sketch(
-        [node("Transpose", "x", "t", perm=[1, 0]), node("MatMul", "x t", "y", "gram")],
+        [
+            node("Transpose", "x", "t", perm=[1, 0]),
+            node("MatMul", "x t", "g", "gram"),
+            node("Relu", "g", "y"),
+        ],
         outputs=[("y", T.FLOAT, ["N", "M"])],
     )
 

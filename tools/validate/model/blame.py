@@ -92,11 +92,11 @@ def random_node(case: Case, output: str) -> onnx.NodeProto | None:
 
 
 def _stateful_node(case: Case, model: onnx.ModelProto, output: str) -> onnx.NodeProto | None:
-    """One that changes its own weights, which it can do only where they are not looked at too."""
+    """One that changes weights; optimised, other nodes may share them, and the answer changes."""
     for node in g.ancestors(model.graph, {output}):
         if node.op_type in STATEFUL:
             feeds = [*case.items[:2], case.items[0]]
-            (_, seen), *_ = _runs(case, model, [node.output[0]], feeds)
+            (_, seen), *_ = _runs(case, model, [node.output[0]], feeds, optimise=True)
             first, _, last = seen
             if first is not None and last is not None and distance(first, last) > 0:
                 return node
@@ -122,8 +122,8 @@ def breaking_node(case: Case, output: str, test: Callable[[Array], Array]) -> on
 def counting_node(case: Case, output: str) -> onnx.NodeProto | None:
     """The one that loses the rows: followed back from the output while they are not there.
 
-    Where the output has them along another axis than the first, followed back while they are not
-    along the first: to the node that turned them.
+    Where the output has them along another axis than the first, or along two, followed back while
+    that is so: to the node that turned or crossed them.
     """
     model = case.source.model()
     nodes = g.ancestors(model.graph, {output})
@@ -132,8 +132,9 @@ def counting_node(case: Case, output: str) -> onnx.NodeProto | None:
         return None
     runs = _runs(case, model, list(maker), case.feeds)
     axes = {name: _row_axes(seen, len(case.order)) for name, seen in runs}
-    turned = bool(axes[output])
-    lost = {name for name, found in axes.items() if not found or (turned and 0 not in found)}
+    lost = {name for name, found in axes.items() if not found}
+    if axes[output]:
+        lost = {name for name, found in axes.items() if 0 not in found or len(found) > 1}
     lost -= _from_shapes(model.graph) | _constant(model.graph)
     node = maker[output]
     while before := next((name for name in node.input if name in lost), None):
@@ -193,12 +194,16 @@ def _first(
 
 
 def _runs(
-    case: Case, model: onnx.ModelProto, tensors: list[str], feeds: Sequence[Feeds]
+    case: Case,
+    model: onnx.ModelProto,
+    tensors: list[str],
+    feeds: Sequence[Feeds],
+    optimise: bool = False,
 ) -> Iterator[tuple[str, Seen]]:
     """Each tensor of the model as it is in each run; a few at once, since all may be large."""
     for start in range(0, len(tensors), TENSORS_AT_ONCE):
         names = tensors[start : start + TENSORS_AT_ONCE]
-        session = Session(g.expose(model, names), case.folder, optimise=False)
+        session = Session(g.expose(model, names), case.folder, optimise)
         taken = {wanted.name for wanted in session.inputs}
         runs = [session.run({k: v for k, v in one.items() if k in taken}) for one in feeds]
         for name in names:
