@@ -1,0 +1,391 @@
+"""Models that do not batch, each in its own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper
+
+from tests.validate.zoo import IMAGE, ROWS, Animal, Sketch, broken, node, value, weight, whole
+from tests.validate.zoo_good import CONV, HEAD, HEAD_WEIGHTS, KERNEL, cnn, external
+
+SQUARE = {"w": weight(8, 8)}
+RELU = node("Relu", "x", "r")
+FREE = [("y", T.FLOAT, ["M", 8])]
+
+
+def leaking(name: str, guilty: str, *nodes: onnx.NodeProto, **weights: np.ndarray) -> Animal:
+    return broken(name, "O035", guilty, Sketch(nodes, weights=weights))
+
+
+def miscounting(name: str, guilty: str, *nodes: onnx.NodeProto, **weights: np.ndarray) -> Animal:
+    return broken(name, "O033", guilty, Sketch(nodes, outputs=FREE, weights=weights))
+
+
+def refusing(name: str, guilty: str, *nodes: onnx.NodeProto, **weights: np.ndarray) -> Animal:
+    return broken(name, "O032 O033", guilty, Sketch(nodes, outputs=FREE, weights=weights))
+
+
+def declaring(sketch: Sketch, first_in: int | str = 1, first_out: int | str = 1) -> Sketch:
+    """The same with other first dimensions declared."""
+    inputs = [(name, kind, [first_in, *shape[1:]]) for name, kind, shape in sketch.inputs]
+    outputs = [(name, kind, [first_out, *shape[1:]]) for name, kind, shape in sketch.outputs]
+    return Sketch(sketch.nodes, inputs, outputs, sketch.weights)
+
+
+def flattening(first: int = 1) -> Sketch:
+    """Reshape to a fixed batch before the last layer: the classic."""
+    nodes = [
+        CONV,
+        node("Relu", "c", "r"),
+        HEAD[0],
+        node("Reshape", "p to", "f", "flatten"),
+        HEAD[2],
+    ]
+    weights = {**KERNEL, **HEAD_WEIGHTS, "to": whole(first, 4)}
+    return Sketch(nodes, [IMAGE], [("y", T.FLOAT, ["N", 8])], weights)
+
+
+def _batch_norm_training() -> Sketch:
+    four = np.ones(4, np.float32)
+    return Sketch(
+        [
+            CONV,
+            node("BatchNormalization", "c g b m u", "r m2 u2", "norm", training_mode=1),
+            *HEAD,
+        ],
+        [IMAGE],
+        weights={**KERNEL, **HEAD_WEIGHTS, "g": four, "b": four, "m": four, "u": four},
+    )
+
+
+def _normalised_by_batch() -> Sketch:
+    """Batch normalisation in training mode, written out as exporters do."""
+    return Sketch(
+        [
+            CONV,
+            node("ReduceMean", "c", "mean", "batch_mean", axes=[0, 2, 3]),
+            node("Sub", "c mean", "r"),
+            *HEAD,
+        ],
+        [IMAGE],
+        weights={**KERNEL, **HEAD_WEIGHTS},
+    )
+
+
+def _dynamic_quantised() -> Sketch:
+    return Sketch(
+        [
+            node("DynamicQuantizeLinear", "x", "q s z", "quantise"),
+            node("MatMulInteger", "q w z", "i"),
+            node("Cast", "i", "f", to=T.FLOAT),
+            node("Mul", "f s", "y"),
+        ],
+        weights={"w": np.random.default_rng(1).integers(-9, 9, (8, 8)).astype(np.int8)},
+    )
+
+
+def _nan_in_company() -> Sketch:
+    """The logarithm of 1.5 less the batch size."""
+    return Sketch(
+        [
+            node("Shape", "x", "shape"),
+            node("Gather", "shape zero", "n"),
+            node("Cast", "n", "nf", to=T.FLOAT),
+            node("Sub", "limit nf", "left"),
+            node("Log", "left", "log", "log"),
+            node("Add", "x log", "y"),
+        ],
+        weights={"zero": whole(0), "limit": np.array(1.5, np.float32)},
+    )
+
+
+def _grows_with_the_batch() -> Sketch:
+    """Each row has as many columns as there are rows."""
+    return Sketch(
+        [
+            node("Transpose", "x", "t", perm=[1, 0]),
+            node("MatMul", "x t", "g", "gram"),
+            node("Relu", "g", "y"),
+        ],
+        outputs=[("y", T.FLOAT, ["N", "M"])],
+    )
+
+
+def _branch_leaks() -> Sketch:
+    def body(op_type: str, **attributes: object) -> onnx.GraphProto:
+        inner = [node(op_type, "x", "z", f"inner_{op_type}", **attributes)]
+        return helper.make_graph(inner, op_type, [], [value("z", T.FLOAT, ["N", 8])])
+
+    mix = body("Softmax", axis=0)
+    return Sketch(
+        [
+            node("Constant", "", "yes", value=helper.make_tensor("t", T.BOOL, [], [True])),
+            node(
+                "If",
+                "yes",
+                "y",
+                "choose",
+                then_branch=mix,
+                else_branch=body("Neg"),
+            ),
+        ]
+    )
+
+
+def _dropout() -> Sketch:
+    return Sketch(
+        [node("Dropout", "x rate training", "y", "dropout")],
+        weights={"rate": np.array(0.5, np.float32), "training": np.array(True)},
+    )
+
+
+def _no_batch_axis() -> Sketch:
+    return Sketch(
+        [node("Mul", "x s", "y")], [ROWS, ("s", T.FLOAT, [8])], outputs=[("y", T.FLOAT, ["N", 8])]
+    )
+
+
+def _scalar_input() -> Sketch:
+    return Sketch([node("Mul", "x s", "y")], [ROWS, ("s", T.FLOAT, [])])
+
+
+def _fixed_side_input() -> Sketch:
+    """Free images, and a second input that is declared for one."""
+    return Sketch([node("Add", "x b", "y")], [ROWS, ("b", T.FLOAT, [1, 8])])
+
+
+def without_weights(folder: Path) -> bytes:
+    data = external(folder)
+    (folder / "weights.bin").unlink()
+    return data
+
+
+def with_short_weights(folder: Path) -> bytes:
+    data = external(folder)
+    (folder / "weights.bin").write_bytes(b"short")
+    return data
+
+
+def with_weights_elsewhere(folder: Path) -> bytes:
+    model = onnx.ModelProto.FromString(external(folder))
+    for tensor in model.graph.initializer:
+        tensor.external_data[0].value = "../weights.bin"
+    (folder / "weights.bin").rename(folder.parent / "weights.bin")
+    return bytes(model.SerializeToString())
+
+
+def _absent_output() -> Sketch:
+    return Sketch([RELU], outputs=[("y", T.FLOAT, ["N", 8])])
+
+
+def _wrong_output_dims(folder: Path) -> bytes:
+    """A reshape by a computed shape hides from ONNX Runtime what comes out."""
+    return Sketch(
+        [
+            node("Shape", "x", "s"),
+            node("Reshape", "x s", "z"),
+            node("Abs", "s", "t"),
+            node("Reshape", "z t", "y"),
+        ],
+        [("x", T.FLOAT, ["N", "C"])],
+        [("y", T.FLOAT, ["N", 10])],
+    )(folder)
+
+
+CONFIG = """max_batch_size: 8
+input {{ name: "{input}" data_type: {type} dims: {dims} }}
+output {{ name: "y" data_type: TYPE_FP32 dims: [8] }}"""
+
+
+def configured(name: str, code: str, says: str, **fields: str) -> Animal:
+    """A good model beside a configuration that does not fit."""
+    given = {"input": "x", "type": "TYPE_FP32", "dims": "[3, 8, 8]"} | fields
+    return broken(
+        name,
+        f"O042 {code}",
+        None,
+        cnn(),
+        config=CONFIG.format(**given),
+        says=tuple(says.split("|")),
+    )
+
+
+BATCH_SIZED = np.arange(32, dtype=np.float32).reshape(4, 8)
+BROKEN = [
+    broken("fixed_batch", "O010 O032", "flatten", declaring(flattening()), says=("'x' (1)",)),
+    broken(
+        "fixed_in_metadata", "O011", None, declaring(cnn()), says=("fixable metadata", "'x' (1)")
+    ),
+    broken("fixed_four_in_metadata", "O011", None, declaring(cnn(), 4, 4), says=("'x' (4)",)),
+    broken("fixed_output_in_metadata", "O011", None, declaring(cnn(), "N", 1), says=("'y' (1)",)),
+    broken("one_input_fixed_in_metadata", "O011", None, _fixed_side_input(), says=("'b' (1)",)),
+    broken("reshape_to_one", "O032", "flatten", flattening()),
+    broken("reshape_to_four", "O032", "flatten", flattening(4), says=("batch 4 and not at 1",)),
+    miscounting(
+        "reshape_collapses", "collapse", node("Reshape", "x to", "y", "collapse"), to=whole(1, -1)
+    ),
+    leaking("softmax_over_batch", "mix", node("Softmax", "x", "y", "mix", axis=0)),
+    leaking(
+        "minus_batch_mean",
+        "mean",
+        node("ReduceMean", "x", "m", "mean", axes=[0]),
+        node("Sub", "x m", "y"),
+    ),
+    broken("batch_norm_training", "O039", "norm", _batch_norm_training()),
+    broken("normalised_by_batch", "O035", "batch_mean", _normalised_by_batch()),
+    leaking(
+        "cumulative_sum", "sum", node("CumSum", "x zero", "y", "sum"), zero=np.array(0, np.int64)
+    ),
+    leaking(
+        "sorted_rows",
+        "sort",
+        node("Shape", "x", "s"),
+        node("Gather", "s zero", "n"),
+        node("TopK", "x n", "y i", "sort", axis=0),
+        zero=whole(0),
+    ),
+    broken(
+        "reversed_rows",
+        "O034",
+        "reverse",
+        Sketch(
+            [node("Slice", "x from to axis step", "y", "reverse")],
+            weights={"from": whole(-1), "to": whole(-(2**31)), "axis": whole(0), "step": whole(-1)},
+        ),
+    ),
+    miscounting(
+        "transposed",
+        "turn",
+        node("Transpose", "x", "t", "turn", perm=[1, 0]),
+        node("MatMul", "w t", "y"),
+        w=weight(8, 8),
+    ),
+    miscounting("mean_over_batch", "mean", node("ReduceMean", "x", "y", "mean", axes=[0])),
+    miscounting(
+        "tiled",
+        "tile",
+        node("Tile", "x twice", "t", "tile"),
+        node("Softmax", "t", "y"),
+        twice=whole(2, 1),
+    ),
+    miscounting(
+        "one_row_more", "append", node("Concat", "x w", "y", "append", axis=0), w=weight(1, 8)
+    ),
+    miscounting(
+        "first_row_only",
+        "first",
+        node("Gather", "x zero", "g", "first"),
+        node("Relu", "g", "y"),
+        zero=whole(0),
+    ),
+    broken(
+        "squeezed",
+        "O033",
+        "squeeze",
+        Sketch(
+            [
+                node("ReduceMax", "x", "p", axes=[2, 3]),
+                node("Squeeze", "p", "s", "squeeze"),
+                node("Softmax", "s", "y"),
+            ],
+            [IMAGE],
+            [("y", T.FLOAT, None)],
+        ),
+    ),
+    refusing(
+        "constant_of_batch_size",
+        "add",
+        node("MatMul", "x w", "m"),
+        node("Add", "m four", "y", "add"),
+        **SQUARE,
+        four=BATCH_SIZED,
+    ),
+    refusing("expanded_to_four", "expand", node("Expand", "x to", "y", "expand"), to=whole(4, 8)),
+    broken("quantised_dynamically", "O036", "quantise", _dynamic_quantised(), says=("top-1",)),
+    broken("gram_matrix", "O038", "gram", _grows_with_the_batch()),
+    leaking(
+        "einsum_mixes",
+        "mix",
+        node("Einsum", "x x w", "y", "mix", equation="nc,mc,cd->nd"),
+        **SQUARE,
+    ),
+    broken("neighbour_through_if", "O035", "choose", _branch_leaks()),
+    leaking(
+        "shifted_from_neighbour",
+        "cut",
+        node("Slice", "x from to axis", "s", "cut"),
+        node("Pad", "s pads", "p", "pad"),
+        node("Add", "x p", "y"),
+        **{"from": whole(0), "to": whole(-1), "axis": whole(0), "pads": whole(1, 0, 0, 0)},
+    ),
+    broken(
+        "random_noise",
+        "O039",
+        "noise",
+        Sketch([node("RandomNormalLike", "x", "n", "noise"), node("Add", "x n", "y")]),
+    ),
+    broken(
+        "random_uniform",
+        "O039",
+        "noise",
+        Sketch([node("RandomUniform", "", "n", "noise", shape=[1, 8]), node("Add", "x n", "y")]),
+    ),
+    broken("dropout_training", "O039", "dropout", _dropout()),
+    broken("nan_in_company", "O037", "log", _nan_in_company()),
+    broken("nan_alone", "O037", "root", Sketch([node("Sqrt", "x", "y", "root")])),
+    broken("wrong_output_dims", "O017 O042", None, _wrong_output_dims),
+    broken("no_batch_axis", "O012 O003", None, _no_batch_axis(), says=("'s' [8]",)),
+    broken("scalar_input", "O012 O003", None, _scalar_input(), says=("'s' []",)),
+    broken("weights_missing", "O008 O003", None, without_weights, says=("weights.bin (absent)",)),
+    broken("weights_short", "O008 O003", None, with_short_weights, says=("5 bytes",)),
+    broken("weights_elsewhere", "O009 O003", None, with_weights_elsewhere),
+    broken("output_absent", "O014 O003", None, _absent_output(), says=("'y'",)),
+    broken(
+        "ir_99",
+        "O004 O003",
+        None,
+        Sketch([node("Relu", "x", "y")], ir_version=99),
+        says=("99", "up to 10"),
+    ),
+    broken(
+        "opset_too_new",
+        "O005 O003",
+        None,
+        Sketch([node("Relu", "x", "y")], opset=99),
+        says=("99", "up to 21"),
+    ),
+    broken(
+        "opset_newer_than_triton",
+        "O005 O042",
+        None,
+        Sketch([node("Relu", "x", "y")], opset=22),
+        says=("22", "up to 21"),
+    ),
+    broken("unknown_operator", "O006 O003", "wish", Sketch([node("Wish", "x", "y", "wish")])),
+    broken(
+        "custom_operator",
+        "O007 O003",
+        "own",
+        Sketch([node("Own", "x", "y", "own", domain="my.ops")], domains=["my.ops"]),
+    ),
+    broken(
+        "wrong_attribute",
+        "O030",
+        None,
+        Sketch([node("Softmax", "x", "y", "mix", colour=1)]),
+        says=('"mix"',),
+    ),
+    broken("truncated", "O001", None, lambda folder: cnn()(folder)[:-100]),
+    broken("not_onnx", "O001", None, lambda folder: b"<html>404</html>"),
+    broken("empty", "O001", None, lambda folder: b""),
+    configured("config_input_unknown", "O020", "'image'|'x'", input="image"),
+    configured("config_type", "O022", "TYPE_FP16|FLOAT", type="TYPE_FP16"),
+    configured("config_dims", "O023", "[3, 9, 9]|[N, 3, 8, 8]", dims="[3, 9, 9]"),
+    configured("config_with_batch", "O023", "drop the first", dims="[1, 3, 8, 8]"),
+    configured("config_free_where_fixed", "O023", "[3, -1, -1]", dims="[3, -1, -1]"),
+    broken("config_does_not_batch", "O024", None, cnn(), config="max_batch_size: 0"),
+]

@@ -1,0 +1,189 @@
+"""The process that checks one model: a request on stdin, findings on stdout, one a line.
+
+It is a process of its own because the file may be hostile: it may crash ONNX Runtime, take all
+memory or never end. What it says before that stays said.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TextIO
+
+import onnx
+import onnxruntime
+
+from tools.validate.findings import Finding, Place, failed
+from tools.validate.model import graph as g
+from tools.validate.model import memory
+from tools.validate.model.config import check_config
+from tools.validate.model.dynamic import Task, check_dynamic
+from tools.validate.model.prove import Say
+from tools.validate.model.request import DEFAULT_MAX_BATCH_SIZE, ModelUnderTest, decode
+from tools.validate.model.static import check_static
+from tools.validate.releases import takes
+from tools.validate.rules import onnx as rules
+
+STOPS_A_RUN = {rules.UNKNOWN_OPERATOR, rules.CUSTOM_OPERATOR, rules.WEIGHTS_MISSING} | {
+    rules.WEIGHTS_ESCAPE,
+    rules.OUTPUT_ABSENT,
+    rules.NO_BATCH_AXIS,
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is kept of a model that was read: the model itself is large.
+
+    Attributes:
+        fixed: inputs and outputs whose first dimension is a number, with that number.
+        opset: of ONNX's own domain.
+        ir_version: of the file.
+        depth: nodes on the longest path.
+        model_bytes: of the file and its external data.
+    """
+
+    fixed: dict[str, int]
+    opset: int
+    ir_version: int
+    depth: int
+    model_bytes: int
+
+
+def check(under_test: ModelUnderTest, say: Say) -> Iterator[Finding]:
+    """Everything about one model."""
+    place = Place(under_test.path)
+    found: list[Finding] = []
+    try:
+        facts = _read(under_test, found)
+    except g.Unreadable as unreadable:
+        yield rules.UNREADABLE.at(place, str(unreadable))
+        return
+    yield from found
+    reason = _not_run(under_test, facts, found)
+    if reason:
+        lacks_axis = rules.NO_BATCH_AXIS in [finding.rule for finding in found]
+        if facts.fixed and under_test.largest_batch and not lacks_axis:
+            yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
+        yield rules.NOT_RUN.at(place, reason)
+    elif under_test.largest_batch:
+        yield from _run(under_test, facts, say)
+    elif not facts.fixed:
+        yield from _could_batch(under_test, facts, say)
+
+
+def _read(under_test: ModelUnderTest, found: list[Finding]) -> Facts:
+    """Reads the model, adds what is wrong as it is written to ``found``, and lets it go again."""
+    model = g.read(under_test.path)
+    found.extend(_before_running(under_test, Place(under_test.path), model))
+    opsets = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
+    folder = under_test.path.parent
+    files = {under_test.path, *(folder / each.location for each in g.externals(model))}
+    return Facts(
+        g.fixed_batch(model),
+        max(opsets, default=0),
+        model.ir_version,
+        g.depth(model.graph),
+        sum(path.stat().st_size for path in files if path.is_file()),
+    )
+
+
+def _before_running(
+    under_test: ModelUnderTest, place: Place, model: onnx.ModelProto
+) -> Iterator[Finding]:
+    yield from check_static(under_test, model)
+    if under_test.config is not None:
+        yield from check_config(place, model, under_test.config)
+    if under_test.largest_batch:
+        yield from _batch_axes(place, model)
+
+
+def _batch_axes(place: Place, model: onnx.ModelProto) -> Iterator[Finding]:
+    """Inputs without a batch axis: scalars, and a number where the others are free."""
+    shapes = {value.name: g.dims(value) for value in g.real_inputs(model.graph)}
+    firsts = {name: shape[0] if shape else None for name, shape in shapes.items()}
+    common = next((n for n in firsts.values() if isinstance(n, int)), 1)
+    has_free = any(shape and not isinstance(shape[0], int) for shape in shapes.values())
+    for name, shape in shapes.items():
+        first = firsts[name]
+        is_other = isinstance(first, int) and first != (1 if has_free else common)
+        if shape == [] or is_other:
+            yield rules.NO_BATCH_AXIS.at(place, f"input {name!r} {g.show(shape)}")
+
+
+def _not_run(under_test: ModelUnderTest, facts: Facts, found: Sequence[Finding]) -> str:
+    """Why the model is not run; empty if it is."""
+    if not under_test.run:
+        return "running was not asked for"
+    stopping = {finding.rule.code for finding in found if finding.rule in STOPS_A_RUN}
+    if stopping:
+        return f"because of {', '.join(sorted(stopping))}"
+    here = takes(onnxruntime.__version__)
+    if here and (facts.opset > here.opset or facts.ir_version > here.ir_version):
+        return (
+            f"ONNX Runtime {onnxruntime.__version__} here takes opset {here.opset} and IR version "
+            f"{here.ir_version}, the model has {facts.opset} and {facts.ir_version}"
+        )
+    return ""
+
+
+def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
+    """Runs it with its batch axis free, whatever it declares: is it more than the declaration?"""
+    place = Place(under_test.path)
+    found = tuple(_dynamic(under_test, facts, say))
+    if facts.fixed and failed(found):
+        yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
+    for finding in found:
+        if facts.fixed and finding.rule is rules.BATCHES:
+            message = f"{_list(facts.fixed)}; fixable metadata: with -1 there it {finding.message}"
+            yield rules.FIXED_BATCH_METADATA.at(place, message)
+        else:
+            yield finding
+
+
+def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
+    """The one thing to say of a model that is configured not to batch."""
+    asked = replace(under_test, max_batch_size=DEFAULT_MAX_BATCH_SIZE)
+    if rules.BATCHES in [finding.rule for finding in _dynamic(asked, facts, say)]:
+        yield rules.CONFIG_NOT_BATCHING.at(
+            Place(under_test.path), "config.pbtxt has max_batch_size 0 or none; the model batches"
+        )
+
+
+def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
+    memory.limit_address_space(facts.model_bytes)
+    config = under_test.config
+    batches = config is not None and config.max_batch_size > 0
+    task = Task(
+        Place(under_test.path),
+        g.Source(under_test.path, frozenset(facts.fixed)),
+        facts.depth,
+        {tensor.name: tuple(tensor.dims) for tensor in config.input} if batches else {},
+        under_test.largest_batch,
+        memory.allowed_bytes(facts.model_bytes),
+        say,
+    )
+    yield from check_dynamic(task)
+
+
+def _list(fixed: dict[str, int]) -> str:
+    shown = ", ".join(f"{name!r} ({size})" for name, size in fixed.items())
+    return f"first dimension is a number, expected -1: {shown}"
+
+
+def main(stdin: TextIO, stdout: TextIO) -> None:
+    """Answers one request."""
+    onnxruntime.set_default_logger_severity(4)
+
+    def tell(kind: str, *words: str) -> None:
+        print(json.dumps([kind, *words]), file=stdout, flush=True)
+
+    for finding in check(decode(stdin.readline()), lambda what: tell("stage", what)):
+        tell("finding", finding.rule.code, finding.message)
+    tell("end")
+
+
+if __name__ == "__main__":
+    main(sys.stdin, sys.stdout)

@@ -1,0 +1,178 @@
+"""What running a model shows, as findings that name the guilty node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import onnx
+
+from tools.validate.findings import Finding, Place, Rule
+from tools.validate.model import blame, inputs
+from tools.validate.model import graph as g
+from tools.validate.model.compare import Noise
+from tools.validate.model.prove import AloneRefused, Fault, NothingFits, Proof, Prover, Say
+from tools.validate.model.session import Refused, Session
+from tools.validate.rules import onnx as rules
+
+DYNAMIC_QUANTISERS = {
+    "DynamicQuantizeLinear",
+    "DynamicQuantizeMatMul",
+    "DynamicQuantizeLSTM",
+    "MatMulIntegerToFloat",
+}
+# A least difference before them can become a step behind them.
+THRESHOLDS = {"QuantizeLinear", "Round", "Floor", "Ceil", "Cast", "Sign", "TopK", "NonZero"} | {
+    *("ArgMax", "ArgMin", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"),
+    *("QLinearConv", "QLinearMatMul", "QLinearAdd", "Hardmax", "BitCast", "Compress"),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that was asked for.
+
+    Attributes:
+        place: the file.
+        source: the model as it is run.
+        depth: nodes on its longest path.
+        sizes: input name to its configured dimensions, where some are.
+        most: the largest batch.
+        allowed_bytes: of memory.
+        say: told what is about to be done.
+    """
+
+    place: Place
+    source: g.Source
+    depth: int
+    sizes: dict[str, tuple[int, ...]]
+    most: int
+    allowed_bytes: int
+    say: Say
+
+
+def check_dynamic(task: Task) -> Iterator[Finding]:
+    """Loads, runs, compares."""
+    task.say("loading")
+    try:
+        session = Session(task.source.loadable(), task.place.path.parent)
+    except Refused as refused:
+        yield rules.LOAD_REFUSED.at(task.place, f"ONNX Runtime: {refused}")
+        return
+    if unknown := inputs.unsupported(session):
+        yield rules.NOT_RUN.at(task.place, f"no arrays of the type of {', '.join(unknown)}")
+        return
+    try:
+        prover = Prover(session, task.depth, task.sizes, task.say)
+        proof = prover.prove(task.most, task.allowed_bytes)
+    except AloneRefused as refused:
+        yield _alone_refused(task, refused)
+        return
+    except NothingFits as refused:
+        yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
+        return
+    del session, prover
+    yield from _declared(task, proof)
+    yield from _faults(task, proof)
+    yield from _verdict(task, proof)
+
+
+def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
+    message = f"runs at batch {refused.size} and not at 1: {refused.words}"
+    case = blame.Case(task.source, refused.items, (0,), Noise(task.depth, {}))
+    node = blame.refusing_node(case)
+    return rules.BATCH_REFUSED.at(task.place, _naming(node) + message)
+
+
+def _declared(task: Task, proof: Proof) -> Iterator[Finding]:
+    at_fault = {fault.output for fault in proof.faults}
+    shapes = {name: shape for name, shape in proof.shapes.items() if name not in at_fault}
+    for output in task.source.model().graph.output:
+        declared, got = g.dims(output), shapes.get(output.name)
+        if declared is None or got is None:
+            continue
+        agree = len(declared) == len(got) and all(
+            not isinstance(dim, int) or dim == size
+            for dim, size in zip(declared[1:], got[1:], strict=True)
+        )
+        if not agree:
+            yield rules.OUTPUT_SHAPE.at(
+                task.place,
+                f"output {output.name!r}: declared {g.show(declared)}, one item gives {list(got)}",
+            )
+
+
+def _faults(task: Task, proof: Proof) -> Iterator[Finding]:
+    """One finding for each rule and node, naming every output that shows it."""
+    grouped: dict[tuple[str, str], list[tuple[Rule, Fault]]] = {}
+    for fault in proof.faults:
+        task.say(f"the guilty node of {fault.output!r}")
+        case = blame.Case(task.source, proof.items, fault.order, proof.noise)
+        node = _guilty(case, fault)
+        rule = _rule(case, fault, node)
+        grouped.setdefault((rule.code, _naming(node)), []).append((rule, fault))
+    for (_, naming), found in grouped.items():
+        rule, fault = found[0]
+        outputs = ", ".join(repr(each.output) for _, each in found if each.output)
+        shown = f"output {outputs}: " if outputs else ""
+        yield rule.at(task.place, naming + shown + fault.message)
+
+
+def _guilty(case: blame.Case, fault: Fault) -> onnx.NodeProto | None:
+    """The node; none where the inside can't be looked at, or nothing in it is wrong as written."""
+    try:
+        if fault.rule is rules.RANDOM:
+            return blame.random_node(case, fault.output)
+        if fault.rule is rules.NOT_FINITE:
+            nan = blame.breaking_node(case, fault.output, np.isnan)
+            return nan or blame.breaking_node(case, fault.output, np.isinf)
+        if fault.rule is rules.BATCH_REFUSED:
+            return blame.refusing_node(case)
+        if fault.rule in (rules.ROW_COUNT, rules.SHAPE_FOLLOWS_BATCH):
+            return _counting(case, fault.output)
+        return blame.mixing_node(case, fault.output)
+    except Refused:
+        return None
+
+
+def _counting(case: blame.Case, output: str) -> onnx.NodeProto | None:
+    """Seen in company if the model runs in company, else alone."""
+    try:
+        company = case if len(case.order) > 1 else replace(case, order=(0, 1, 2))
+        return blame.counting_node(company, output)
+    except Refused:
+        return blame.counting_node(replace(case, order=(0,)), output)
+
+
+def _rule(case: blame.Case, fault: Fault, node: onnx.NodeProto | None) -> Rule:
+    """A leak by its cause: quantisation over the batch, and noise at a threshold, are others."""
+    if fault.rule is not rules.LEAK or node is None:
+        return fault.rule
+    if node.op_type in DYNAMIC_QUANTISERS:
+        return rules.BATCH_QUANTISED
+    if node.op_type in THRESHOLDS and blame.is_tie(case, node):
+        return rules.ROUNDING_TIE
+    return fault.rule
+
+
+def _naming(node: onnx.NodeProto | None) -> str:
+    return "" if node is None else f"{g.label(node)}: "
+
+
+def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
+    if proof.faults:
+        return
+    if proof.capped:
+        yield rules.SIZE_CAPPED.at(task.place, proof.capped)
+    yield rules.BATCHES.at(
+        task.place,
+        f"ran at {_sizes(proof.sizes)}; alone and in company answers differ by "
+        f"{proof.largest_difference:.1g} of the largest value, rounding noise of "
+        f"a path of {proof.noise.depth} nodes may reach {proof.largest_bound:.1g}",
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    *most, last = map(str, sizes)
+    return f"{', '.join(most)} and {last}" if most else last

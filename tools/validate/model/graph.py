@@ -1,0 +1,220 @@
+"""An ONNX file as protobuf: read, walked, and its declared batch axis freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+
+BATCH = "batch"
+"""Name of a batch axis that was freed."""
+
+Dim = int | str | None
+
+
+class Unreadable(Exception):
+    """The file is no ONNX model; the message says what was found."""
+
+
+def read(path: Path) -> onnx.ModelProto:
+    """The model without its external data.
+
+    Raises:
+        Unreadable: no such file, empty, cut short, not ONNX, or text in it that is not UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+        model = onnx.ModelProto.FromString(data)
+    except OSError as error:
+        raise Unreadable(error.strerror or str(error)) from error
+    except DecodeError as error:
+        raise Unreadable(f"{len(data)} bytes that are no ONNX, or not all of it") from error
+    if not model.HasField("graph") or not model.graph.output:
+        raise Unreadable(f"{len(data)} bytes without a graph that has outputs")
+    if _has_bad_text(model):
+        raise Unreadable(f"{len(data)} bytes, with a name in them that is not UTF-8")
+    return model
+
+
+def _has_bad_text(message: Any) -> bool:
+    """Whether a string is not UTF-8: protobuf parses it, and hands it on as bytes."""
+    for field, value in message.ListFields():
+        parts = (value,) if hasattr(value, "ListFields") or isinstance(value, str) else value
+        if field.type == field.TYPE_MESSAGE and any(map(_has_bad_text, parts)):
+            return True
+        if field.type == field.TYPE_STRING and not all(isinstance(part, str) for part in parts):
+            return True
+    return False
+
+
+def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """The graph and those inside its If, Loop and Scan nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+                yield from all_graphs(inner)
+
+
+def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Every node, also of subgraphs and of the model's own functions."""
+    for graph in all_graphs(model.graph):
+        yield from graph.node
+    for function in model.functions:
+        yield from function.node
+
+
+def real_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """Inputs that a caller has to give: those that no initialiser fills."""
+    filled = {tensor.name for tensor in graph.initializer}
+    filled |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in filled]
+
+
+def dims(value: onnx.ValueInfoProto) -> list[Dim] | None:
+    """Declared dimensions: a number, a name, or None; None for a shape that is not declared."""
+    if not value.type.tensor_type.HasField("shape"):
+        return None
+    return [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+        for dim in value.type.tensor_type.shape.dim
+    ]
+
+
+def show(shape: list[Dim] | None) -> str:
+    """``[N, 3, 224, 224]``; what is not known is ``?``."""
+    if shape is None:
+        return "of unknown rank"
+    return f"[{', '.join('?' if dim is None else str(dim) for dim in shape)}]"
+
+
+def label(node: onnx.NodeProto) -> str:
+    """``Reshape node 'flatten'``, or by its first output where it has no name."""
+    outputs = [name for name in node.output if name]
+    name = repr(node.name) if node.name else "without a name"
+    return f"{node.op_type} node {name} (output {outputs[0]!r})" if outputs else node.op_type
+
+
+@dataclass(frozen=True)
+class External:
+    """Weights in another file: the tensor, the file as written, and the bytes it needs there."""
+
+    tensor: str
+    location: str
+    end_bytes: int
+
+    @property
+    def escapes(self) -> bool:
+        """Whether the path leaves the model's folder."""
+        path = PurePosixPath(self.location)
+        return path.is_absolute() or ".." in path.parts
+
+
+def externals(model: onnx.ModelProto) -> Iterator[External]:
+    """Every tensor whose data are in another file."""
+    for tensor in _tensors(model):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        numbers = [entries.get(key, "0") for key in ("offset", "length")]
+        end = sum(int(number) for number in numbers if number.isdecimal())
+        yield External(tensor.name, entries.get("location", ""), end)
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    for graph in all_graphs(model.graph):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            yield from attribute.tensors
+            if attribute.HasField("t"):
+                yield attribute.t
+
+
+def fixed_batch(model: onnx.ModelProto) -> dict[str, int]:
+    """Tensors among inputs and outputs whose first dimension is a number, with that number."""
+    shapes = {v.name: dims(v) for v in (*real_inputs(model.graph), *model.graph.output)}
+    return {name: shape[0] for name, shape in shapes.items() if shape and type(shape[0]) is int}
+
+
+def free_batch(model: onnx.ModelProto, names: frozenset[str]) -> None:
+    """Frees the first dimension of the named inputs and outputs, in place.
+
+    The shapes noted for what lies between go too: they were inferred from the fixed batch, and
+    ONNX Runtime infers them anew.
+    """
+    for value in (*model.graph.input, *model.graph.output):
+        if value.name in names:
+            value.type.tensor_type.shape.dim[0].dim_param = BATCH
+    if names:
+        del model.graph.value_info[:]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model as it is run: a file, with the batch axis of some tensors freed in memory only."""
+
+    path: Path
+    freed: frozenset[str] = frozenset()
+
+    def model(self) -> onnx.ModelProto:
+        """Read anew: a model is large, and kept only while it is worked on."""
+        model = read(self.path)
+        free_batch(model, self.freed)
+        return model
+
+    def loadable(self) -> Path | bytes:
+        """What ONNX Runtime loads: the file itself where nothing was freed."""
+        return self.model().SerializeToString() if self.freed else self.path
+
+
+def used_names(node: onnx.NodeProto) -> set[str]:
+    """What a node reads; one with subgraphs reads what they use of the outer graph too."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+            for graph in all_graphs(inner):
+                names |= {value.name for value in graph.output}
+                names |= {name for inner_node in graph.node for name in inner_node.input if name}
+    return names
+
+
+def ancestors(graph: onnx.GraphProto, wanted: set[str]) -> list[onnx.NodeProto]:
+    """The nodes that some tensors are computed by, in the graph's order, which is topological."""
+    needed, kept = set(wanted), []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            kept.append(node)
+            needed |= used_names(node)
+    return kept[::-1]
+
+
+def depth(graph: onnx.GraphProto) -> int:
+    """Nodes on the longest path."""
+    deep: dict[str, int] = {}
+    for node in graph.node:
+        below = 1 + max((deep.get(name, 0) for name in used_names(node)), default=0)
+        deep.update(dict.fromkeys(node.output, below))
+    return max(deep.values(), default=0)
+
+
+def expose(model: onnx.ModelProto, tensors: list[str]) -> bytes:
+    """The part of the model that computes some tensors, with these as its outputs.
+
+    Changes the model: only its outputs and nodes, which are put back by the next call's ``model``.
+    """
+    part = onnx.ModelProto()
+    part.CopyFrom(model)
+    nodes = ancestors(part.graph, set(tensors))
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del part.graph.node[:]
+    part.graph.node.extend(kept)
+    del part.graph.output[:]
+    part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in tensors)
+    return bytes(part.SerializeToString())

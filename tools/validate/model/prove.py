@@ -1,0 +1,269 @@
+"""Runs a model alone, in company, permuted, and compares."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tools.validate.findings import Rule
+from tools.validate.model import memory
+from tools.validate.model.compare import (
+    Noise,
+    answers_flipped,
+    distance,
+    largest,
+    origin,
+)
+from tools.validate.model.inputs import Recipe, make_items, recipes
+from tools.validate.model.session import Array, Feeds, Refused, Session, stack
+from tools.validate.rules import onnx as rules
+
+ITEMS = 7
+SEED = 20240229
+# Of items: each size of batch, each item first, last and between others, in and out of order.
+ORDERS = ((0, 1), (2, 0, 1), (4, 0, 6), (0, 1, 2, 3, 4, 5, 6), (5, 3, 6, 0, 2, 4, 1))
+# So long may the largest batch take; it is made smaller where it would take longer.
+LARGEST_RUN_S = 1.0
+
+Say = Callable[[str], None]
+
+
+class NothingFits(Exception):
+    """No made-up input was taken; the message is ONNX Runtime's."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong with an output, or with a whole run.
+
+    Attributes:
+        rule: which one is broken.
+        output: its name; empty for a run that was refused.
+        order: the items of the batch in which it was first seen.
+        message: what was seen.
+    """
+
+    rule: Rule
+    output: str
+    order: tuple[int, ...]
+    message: str
+
+
+@dataclass
+class Proof:
+    """What a model did.
+
+    Attributes:
+        items: the single items.
+        noise: the bound.
+        faults: at most one for each output, and one for a refusal.
+        sizes: batch sizes that ran.
+        largest_difference: among answers that agree, as part of the largest value.
+        largest_bound: the bound that it was held against, likewise.
+        capped: why the largest batch was not run; empty if it was.
+        shapes: of each output for one item.
+    """
+
+    items: Sequence[Feeds]
+    noise: Noise
+    faults: list[Fault] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    largest_difference: float = 0.0
+    largest_bound: float = 0.0
+    capped: str = ""
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+class Prover:
+    """One model, loaded, with its items and its answers to each of them alone."""
+
+    def __init__(
+        self, session: Session, depth: int, sizes: dict[str, tuple[int, ...]], say: Say
+    ) -> None:
+        """Finds inputs that the model takes.
+
+        Args:
+            session: the model.
+            depth: nodes on its longest path.
+            sizes: input name to its configured dimensions, where some are.
+            say: told what is about to run.
+
+        Raises:
+            NothingFits: it takes none.
+        """
+        self._session, self._say = session, say
+        self._items, self._alone = self._start(sizes)
+        self._proof = Proof(self._items, Noise(depth, {}))
+        self._proof.shapes = {name: a.shape for name, a in self._alone[0].items()}
+
+    def _start(
+        self, sizes: dict[str, tuple[int, ...]]
+    ) -> tuple[list[dict[str, Array]], list[dict[str, Array]]]:
+        words = ""
+        for recipe in recipes(self._session.inputs, sizes):
+            self._say("one item alone")
+            items = self._make(recipe)
+            try:
+                return items, [self._session.run(item) for item in items]
+            except Refused as refused:
+                words = words or str(refused)
+        self._try_batches(self._make(next(recipes(self._session.inputs, sizes))), words)
+        raise NothingFits(words)
+
+    def _make(self, recipe: Recipe) -> list[dict[str, Array]]:
+        return make_items(self._session.inputs, recipe, ITEMS, np.random.default_rng(SEED))
+
+    def _try_batches(self, items: Sequence[Feeds], words: str) -> None:
+        for size in (2, 3, 4, 7, 8, 16, 32):
+            try:
+                self._session.run(stack(items, [i % ITEMS for i in range(size)]))
+            except Refused:
+                continue
+            raise AloneRefused(size, words, items)
+
+    def prove(self, most: int, allowed_bytes: int) -> Proof:
+        """Runs everything.
+
+        Args:
+            most: the largest batch that is wanted.
+            allowed_bytes: of memory, for this process.
+        """
+        if self._repeats() and self._finite_alone():
+            self._counts_alone()
+            self._in_company([order for order in ORDERS if len(order) <= most])
+            if not self._proof.faults and most > ITEMS:
+                self._in_company([self._largest(most, allowed_bytes)])
+        return self._proof
+
+    def _repeats(self) -> bool:
+        """Whether one item has one answer; also how far a least change of it moves the answer."""
+        self._say("one item again")
+        first, item = self._alone[0], self._items[0]
+        again = self._session.run(item)
+        moved = self._session.run({name: _nudged(value) for name, value in item.items()})
+        self._proof.noise.sensitivity.update(
+            {name: d for name in first if np.isfinite(d := distance(first[name], moved[name]))}
+        )
+        for name, value in first.items():
+            gap = distance(value, again[name])
+            if gap > Noise(self._proof.noise.depth, {}).bound(name, [value]):
+                self._blame(rules.RANDOM, name, (0,), f"two runs on one item differ by {gap:.3g}")
+        return not self._proof.faults
+
+    def _finite_alone(self) -> bool:
+        for item, answers in enumerate(self._alone):
+            for name, value in answers.items():
+                if _is_broken(value):
+                    self._blame(rules.NOT_FINITE, name, (item,), f"{_broken(value)} for one item")
+        return not self._proof.faults
+
+    def _counts_alone(self) -> None:
+        for name, value in self._alone[0].items():
+            if value.ndim == 0 or len(value) != 1:
+                got = f"{list(value.shape)}, expected one row"
+                self._blame(rules.ROW_COUNT, name, (0,), f"for one item its shape is {got}")
+        self._proof.sizes.append(1)
+
+    def _in_company(self, orders: Sequence[tuple[int, ...]]) -> None:
+        for order in orders:
+            self._say(f"a batch of {len(order)}")
+            try:
+                outputs = self._session.run(stack(self._items, order))
+            except Refused as refused:
+                message = f"runs at batch 1 and not at {len(order)}: {refused}"
+                return self._blame(rules.BATCH_REFUSED, "", order, message)
+            for name, value in outputs.items():
+                self._compare(name, value, order)
+            if len(order) not in self._proof.sizes:
+                self._proof.sizes.append(len(order))
+        return None
+
+    def _compare(self, name: str, batch: Array, order: tuple[int, ...]) -> None:
+        alone = [answers[name] for answers in self._alone]
+        bound = self._proof.noise.bound(name, alone)
+        shaped = _shape_fault(batch, alone[order[0]], len(order))
+        if shaped:
+            return self._blame(shaped[0], name, order, shaped[1])
+        if _is_broken(batch):
+            text = f"{_broken(batch)} in a batch of {len(order)}, numbers for each item alone"
+            return self._blame(rules.NOT_FINITE, name, order, text)
+        gap = max(distance(batch[i : i + 1], alone[item]) for i, item in enumerate(order))
+        if gap <= bound:
+            return self._agrees(gap, bound, largest(alone))
+        found = origin(batch, alone, order, bound)
+        if sorted(found) == sorted(order):
+            rows = ", ".join(str(order.index(item)) for item in found)
+            text = f"in a batch of {len(order)} its rows belong to the items {rows}"
+            return self._blame(rules.ROW_ORDER, name, order, text)
+        text = (
+            f"in a batch of {len(order)} an answer is off by {gap:.3g}; noise is below {bound:.2g}"
+        )
+        if batch.ndim == 2 and batch.shape[1] > 1:
+            text += f"; top-1 changes for {answers_flipped(batch, alone, order)} of {len(order)}"
+        return self._blame(rules.LEAK, name, order, text)
+
+    def _agrees(self, gap: float, bound: float, scale: float) -> None:
+        proof = self._proof
+        if scale:
+            proof.largest_difference = max(proof.largest_difference, gap / scale)
+            proof.largest_bound = max(proof.largest_bound, bound / scale)
+
+    def _blame(self, rule: Rule, output: str, order: tuple[int, ...], message: str) -> None:
+        if all(fault.output != output for fault in self._proof.faults):
+            self._proof.faults.append(Fault(rule, output, order, message))
+
+    def _largest(self, most: int, allowed_bytes: int) -> tuple[int, ...]:
+        """As many items as asked for, or as memory and time allow, in random order."""
+        batch, started_s = stack(self._items, ORDERS[-1]), time.monotonic()
+        needed = memory.growth_bytes(lambda: self._session.run(batch)) / ITEMS
+        took_s = (time.monotonic() - started_s) / ITEMS
+        needed += sum(value.nbytes for value in self._items[0].values())
+        free = allowed_bytes - memory.SPARE_BYTES - memory.resident_bytes()
+        size = min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s))
+        size = max(size, ITEMS + 1)
+        if size < most:
+            self._proof.capped = (
+                f"batch {most} was asked for and {size} run: an item takes about "
+                f"{needed / 1e6:.1f} MB and {took_s * 1000:.0f} ms"
+            )
+        order = np.random.default_rng(SEED).integers(0, ITEMS, size)
+        return tuple(int(item) for item in order)
+
+
+class AloneRefused(Exception):
+    """The model runs in a batch of some size and not alone.
+
+    Attributes:
+        size: that it runs at.
+        words: ONNX Runtime's, about one item.
+        items: that were tried.
+    """
+
+    def __init__(self, size: int, words: str, items: Sequence[Feeds]) -> None:
+        super().__init__(words)
+        self.size, self.words, self.items = size, words, items
+
+
+def _nudged(value: Array) -> Array:
+    """Each number moved by one unit in its last place."""
+    return np.nextafter(value, np.inf, dtype=value.dtype) if value.dtype.kind == "f" else value
+
+
+def _shape_fault(batch: Array, alone: Array, rows: int) -> tuple[Rule, str] | None:
+    got = f"its shape is {list(batch.shape)}, for one item {list(alone.shape)}"
+    if batch.ndim == 0 or len(batch) != rows:
+        return rules.ROW_COUNT, f"in a batch of {rows} {got}; expected {rows} rows"
+    if batch.dtype != alone.dtype or batch.shape[1:] != alone.shape[1:]:
+        return rules.SHAPE_FOLLOWS_BATCH, f"in a batch of {rows} {got}"
+    return None
+
+
+def _is_broken(value: Array) -> bool:
+    return value.dtype.kind == "f" and not np.isfinite(value).all()
+
+
+def _broken(value: Array) -> str:
+    return "NaN" if np.isnan(value).any() else "infinity"
