@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import time
 import urllib.error
@@ -29,27 +28,30 @@ class Judge:
     url: str
     log: Path
 
-    def refuses(self, model: str) -> str:
-        """Why the server does not load ``model``; empty where it does. It is unloaded again."""
-        before = self.log.stat().st_size
-        error = self._ask(model, "load")
-        if not error:
-            self._ask(model, "unload", {"unload_dependents": True})
-            return ""
-        with self.log.open("rb") as log:
-            log.seek(before)
-            said = log.read().decode(errors="replace")
-        lines = re.findall(r"^E\d{4} [^\]]*\] (.*)$", said, re.MULTILINE)
-        return " | ".join([error, *lines])
+    def refuses(self, model: str, patience_s: float = LOAD_TIMEOUT_S) -> str:
+        """Why the server does not load ``model``; empty where it does. It is unloaded again.
 
-    def _ask(self, model: str, verb: str, parameters: dict[str, bool] | None = None) -> str:
+        Raises:
+            OSError: no answer within the patience, or the server ended.
+        """
+        error = self._ask(model, "load", patience_s)
+        if not error:
+            self._ask(model, "unload", patience_s)
+            return ""
+        said = self.log.read_text(errors="replace")
+        reasons = [line for line in said.splitlines() if line[:1] == "E" and model in line]
+        return reasons[0] if reasons else error
+
+    def _ask(self, model: str, verb: str, patience_s: float) -> str:
         request = urllib.request.Request(
             f"{self.url}/v2/repository/models/{model}/{verb}",
-            data=json.dumps({"parameters": parameters or {}}).encode(),
+            data=json.dumps(
+                {"parameters": {"unload_dependents": True} if verb == "unload" else {}}
+            ).encode(),
             method="POST",
         )
         try:
-            urllib.request.urlopen(request, timeout=LOAD_TIMEOUT_S).close()
+            urllib.request.urlopen(request, timeout=patience_s).close()
         except urllib.error.HTTPError as error:
             return error.read().decode(errors="replace") or str(error)
         return ""
@@ -86,7 +88,7 @@ def judge(folder: Path) -> Iterator[Judge]:
     finally:
         process.terminate()
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=3)
         except subprocess.TimeoutExpired:  # a load that hangs can't be stopped otherwise
             process.kill()
             process.wait(timeout=10)

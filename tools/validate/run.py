@@ -43,7 +43,8 @@ def validate(options: ValidateOptions, out: TextIO, err: TextIO) -> int:
 def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterator[Finding]:
     """Everything that can be found, of the families that are wanted."""
     of = release(options.triton)
-    target = Target(options.target, of.version, options.slo_p95_ms)
+    major, minor, *_ = map(int, of.server.split("."))
+    target = Target(options.target, (major, minor), options.slo_p95_ms)
     for path in options.configs:
         models, findings = read_file(path, target)
         yield from findings

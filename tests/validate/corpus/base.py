@@ -31,7 +31,7 @@ def with_output(fields: str) -> str:
     return f"{HEAD}{INPUT}output {{ {fields} }}\n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A repository that the real server and the validator both judge.
 
