@@ -22,6 +22,7 @@ _INTERPOLATION = {
     "nearest": types.INTERP_NN,
 }
 _COLOUR = {"RGB": types.RGB, "BGR": types.BGR}
+_DTYPE = {"FP32": types.FLOAT, "FP16": types.FLOAT16}
 
 
 def pixels_graph(transform: Transform, decoder: str) -> Any:
@@ -32,7 +33,8 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
         decoder: ``cpu``, or ``mixed`` to decode on the GPU and stay there.
 
     Returns:
-        The output node, float32, (3, height, width) or (height, width, 3) a sample.
+        The output node: a sample has the transform's dtype and (3, height, width) or
+        (height, width, 3).
     """
     picture = fn.decoders.image(
         _encoded(),
@@ -42,7 +44,7 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
     )
     resized = fn.resize(
         picture,
-        resize_shorter=transform.resize_shorter,
+        **_target(transform),
         interp_type=_INTERPOLATION[transform.filter],
         antialias=transform.antialias,
     )
@@ -51,9 +53,15 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
         crop=(transform.crop_height, transform.crop_width),
         mean=list(transform.mean),
         std=list(transform.std),
-        dtype=types.FLOAT,
+        dtype=_DTYPE[transform.dtype],
         output_layout=transform.layout,
     )
+
+
+def _target(transform: Transform) -> dict[str, Any]:
+    if transform.resize == "exact":
+        return {"size": transform.resized(1, 1)}
+    return {"resize_shorter": transform.resize_shorter}
 
 
 def build_pipeline(
