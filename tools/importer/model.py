@@ -90,7 +90,7 @@ def read(path: Path, output: str | None = None) -> Model:
     except Exception as error:  # protobuf's and onnx's own kinds
         reason = error.strerror if isinstance(error, OSError) else "not an ONNX model"
         raise ContractMismatch(f"{path}: expected an ONNX file, got {reason}") from error
-    weights = tuple(sorted(_external(proto, path)))
+    weights = tuple(sorted(set(_external(proto, path))))
     session = _open(path)
     image = _image(path, [_tensor(i) for i in session.get_inputs()])
     chosen = _choose(path, [_tensor(o) for o in session.get_outputs()], output)
@@ -177,8 +177,7 @@ def _choose(path: Path, outputs: list[Tensor], name: str | None) -> Tensor:
     named = [tensor for tensor in outputs if name in (None, tensor.name)]
     if len(named) != 1:
         raise ContractMismatch(
-            f"{path}: expected --output to name one output, got {name}; "
-            f"the model has {_listed(outputs)}"
+            f"{path}: expected --output to name one of {_listed(outputs)}; got {name or 'none'}"
         )
     (chosen,) = named
     if len(chosen.shape) != 2:
