@@ -81,7 +81,8 @@ def write_repository(deployment: Deployment, parts: Parts, out: Path) -> Path:
         ContractMismatch: ``out`` holds something, or weights would take the place of another file.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got one with files")
+        got = "one with files" if out.is_dir() else "a file"
+        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got {got}")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:
         half = Path(scratch) / "repository"

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ensemble.errors import ContractMismatch
 from tests.importer.networks import mobilenet_v3_small, resnet18, save, small
 from tools.importer.model import read
 
 Change = Callable[[onnx.ModelProto], None]
+SMALL = small().SerializeToString()
 
 
 def test_a_torchvision_export_is_read(tmp_path: Path) -> None:
@@ -39,7 +45,8 @@ def test_a_tensorflow_model_has_its_channels_last(tmp_path: Path) -> None:
 def test_sizes_and_classes_may_be_open(tmp_path: Path) -> None:
     proto = small(image=("N", 3, "H", "W"))
     proto.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "C"
-    model = read(save(proto, tmp_path / "m.onnx"), "scores:0")
+    path = save(proto, tmp_path / "m.onnx")
+    model = read(path, "scores:0", size=(48, 192))
     assert (model.height_width, model.classes) == ((None, None), 4)
 
 
@@ -147,11 +154,12 @@ def no_change(proto: onnx.ModelProto) -> None:
 REFUSED: dict[str, tuple[dict[str, object], Change, str | None, str]] = {
     "two inputs": ({}, second_input, "scores:0", "expected one input, an image; got 2"),
     "grey": ({}, grey, "scores:0", "a colour image"),
+    "huge": ({"image": ("N", 3, 5000, 32)}, no_change, "scores:0", "at most 4096 pixels"),
     "a batch of one": ({"image": (1, 3, 32, 32)}, no_change, "scores:0", "any size, got 1"),
     "output of one": ({}, fixed_output, "scores:0", "output scores:0.*any size, got 1"),
     "unknown output": ({}, no_change, "logits", "to name one of scores:0.*got logits"),
     "which output": ({}, no_change, None, "to name one of scores:0.*features.*got none"),
-    "unknown operator": ({}, unknown_operator, "scores:0", "ONNX Runtime refuses it"),
+    "unknown operator": ({}, unknown_operator, "scores:0", "checker: No Op registered for Conv"),
     "fixed inside": ({}, fixed_reshape, "scores:0", "output scores:0.*any size, got 1"),
     "hidden inside": ({}, hidden_batch_of_one, "scores:0", "fails on a batch of two.*Squeeze"),
     "rows together": ({}, rows_put_together, "scores:0", r"2 rows of classes.*\[1, 8\]"),
@@ -186,3 +194,23 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes) -> N
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ContractMismatch, match="No such file"):
         read(tmp_path / "none.onnx")
+
+
+def test_the_serving_image_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ContractMismatch, match="needs the package onnx"):
+        read(Path("m.onnx"))
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_damage_to_a_model_is_a_traceback(data: st.DataObject) -> None:
+    content = bytearray(SMALL)
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=4)):
+        content[place] = data.draw(st.integers(0, 255))
+    content = content[: data.draw(st.integers(0, len(content)))]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "m.onnx"
+        path.write_bytes(content)
+        with suppress(ContractMismatch):
+            read(path, "scores:0")

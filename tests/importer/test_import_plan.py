@@ -16,16 +16,20 @@ from ensemble.presets import PRESETS, read_toml
 from ensemble.transform import Transform
 from tools.importer.labels import read_labels, repeated
 from tools.importer.model import Model, Tensor
-from tools.importer.plan import ImportRequest, chosen_scores, fitted_transform, plan
+from tools.importer.plan import (
+    ImportRequest,
+    chosen_scores,
+    declared_size,
+    fitted_transform,
+    plan,
+)
 
 MODEL = Model(
     path=Path("m.onnx"),
     input=Tensor("x", "tensor(float)", (None, 3, 224, 224)),
     output=Tensor("y", "tensor(float)", (None, 3)),
-    classes=3,
     last_operator="Gemm",
-    sums_to_one=False,
-    weights=(),
+    classes=3,
 )
 TOML = "resize_shorter = 256\nmean = [1, 2, 3.5]\nstd = [4, 5, 6]\n"
 
@@ -137,6 +141,12 @@ def test_levels_of_0_to_1_are_recognised(toml: Path) -> None:
 def test_a_model_of_any_size_needs_a_crop(toml: Path) -> None:
     with pytest.raises(ContractMismatch, match="expected crop_height"):
         fitted_transform(taking(3, None, None), str(toml))
+
+
+def test_the_declared_crop_is_what_a_model_of_any_size_runs_with(toml: Path) -> None:
+    assert declared_size("tf-imagenet") == declared_size(str(toml)) == (224, 224)
+    toml.write_text(f"{TOML}crop_height = 48\ncrop_width = 192\n")
+    assert declared_size(str(toml)) == (48, 192)
 
 
 def test_a_name_that_is_neither_is_told_the_choices() -> None:

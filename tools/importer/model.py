@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ensemble.errors import ContractMismatch
+from ensemble.tensors import NUMPY_NAMES
+from tools.importer.graph import check, external_files, last_operator, load, package, short
+
+Array = np.ndarray[Any, Any]
 
 DTYPES = {"tensor(float)": "FP32", "tensor(float16)": "FP16"}
 """ONNX Runtime's name to Triton's. Nothing between the stages casts, so there are no others."""
-PROBABILITIES = {"Softmax": "none", "Sigmoid": "none"}
+PROBABILITIES = ("Softmax", "Sigmoid")
 """Last operators after which nothing is left to do for a score."""
-_SHAPE_ONLY = ("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose")
+MAX_SIDE = 4096
+"""Pixels; a larger picture is no classifier's, and two of them would not fit the machine."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +50,19 @@ class Model:
         path: the file.
         input: its image.
         output: the output that was chosen.
-        classes: length of that output.
-        last_operator: what computes it, casts and reshapes aside; None for nothing.
-        sums_to_one: whether its rows were probabilities when the model ran.
         weights: files beside it that hold tensors, relative to its folder.
+        last_operator: what computes the output, casts and reshapes aside; None for nothing.
+        classes: length of the output when the model ran.
+        sums_to_one: whether its rows were probabilities then.
     """
 
     path: Path
     input: Tensor
     output: Tensor
-    classes: int
-    last_operator: str | None
-    sums_to_one: bool
-    weights: tuple[str, ...]
+    weights: tuple[str, ...] = ()
+    last_operator: str | None = None
+    classes: int = 0
+    sums_to_one: bool = False
 
     @property
     def layout(self) -> str:
@@ -73,37 +77,25 @@ class Model:
         return height, width
 
 
-def read(path: Path, output: str | None = None) -> Model:
+def read(path: Path, output: str | None = None, size: tuple[int, int] = (224, 224)) -> Model:
     """Read and check an ONNX file; external weights are looked for, not loaded by hand.
 
     Args:
         path: the file.
         output: the one to use where there are several.
+        size: height and width to run it with where it takes any, pixels.
 
     Raises:
         ContractMismatch: not ONNX, weights missing, or not a batched image classifier.
     """
-    import onnx
-
-    try:
-        proto = onnx.load(path, load_external_data=False)
-    except Exception as error:  # protobuf's and onnx's own kinds
-        reason = error.strerror if isinstance(error, OSError) else "not an ONNX model"
-        raise ContractMismatch(f"{path}: expected an ONNX file, got {reason}") from error
-    weights = tuple(sorted(set(_external(proto, path))))
-    session = _open(path)
-    image = _image(path, [_tensor(i) for i in session.get_inputs()])
-    chosen = _choose(path, [_tensor(o) for o in session.get_outputs()], output)
-    rows = _run(path, session, image, chosen)
-    return Model(
-        path=path,
-        input=image,
-        output=chosen,
-        classes=rows.shape[1],
-        last_operator=_last_operator(proto.graph, chosen.name),
-        sums_to_one=_sums_to_one(rows),
-        weights=weights,
-    )
+    proto = load(path)
+    weights = tuple(sorted(set(external_files(proto, path))))
+    check(proto, path, weights)
+    session, inputs, outputs = _open(path)
+    image, chosen = _image(path, inputs), _choose(path, outputs, output)
+    model = Model(path, image, chosen, weights, last_operator(proto.graph, chosen.name))
+    rows = _run(session, model, size)
+    return replace(model, classes=rows.shape[1], sums_to_one=_sums_to_one(rows))
 
 
 def _tensor(info: Any) -> Tensor:
@@ -111,51 +103,18 @@ def _tensor(info: Any) -> Tensor:
     return Tensor(info.name, info.type, sides)
 
 
-def _external(proto: Any, path: Path) -> Iterator[str]:
-    """Names of the files that hold weights, each seen to be there."""
-    for tensor in _tensors(proto.graph):
-        for entry in tensor.external_data:
-            if entry.key != "location":
-                continue
-            folder = path.parent.resolve()
-            file = (folder / entry.value).resolve()
-            if not file.is_relative_to(folder):
-                raise ContractMismatch(
-                    f"{path}: {tensor.name}: expected its weights below {folder}, got {entry.value}"
-                )
-            if not file.is_file():
-                raise ContractMismatch(
-                    f"{path}: {tensor.name}: its weights are in {entry.value}, and {file} is not "
-                    "there: keep the file beside the model"
-                )
-            yield file.relative_to(folder).as_posix()
-
-
-def _tensors(graph: Any) -> Iterator[Any]:
-    """Initialisers and constants, of subgraphs too."""
-    yield from graph.initializer
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            for subgraph in [
-                *attribute.graphs,
-                *([attribute.g] if attribute.HasField("g") else []),
-            ]:
-                yield from _tensors(subgraph)
-
-
-def _open(path: Path) -> Any:
-    import onnxruntime
-
+def _open(path: Path) -> tuple[Any, list[Tensor], list[Tensor]]:
+    """A session, its inputs and its outputs."""
+    onnxruntime = package("onnxruntime")
     from classifier.session import open_session
 
-    onnxruntime.set_default_logger_severity(3)  # its warnings are about the file's own graph
+    onnxruntime.set_default_logger_severity(4)  # what it has to say comes as exceptions too
     try:
-        return open_session(path, num_threads=1)
+        session = open_session(path, num_threads=1)
+        inputs = [_tensor(info) for info in session.get_inputs()]
+        return session, inputs, [_tensor(info) for info in session.get_outputs()]
     except Exception as error:  # ONNX Runtime has a class for each status
-        raise ContractMismatch(f"{path}: ONNX Runtime refuses it: {_short(error)}") from error
+        raise ContractMismatch(f"{path}: ONNX Runtime refuses it: {short(error)}") from error
 
 
 def _image(path: Path, inputs: list[Tensor]) -> Tensor:
@@ -169,6 +128,8 @@ def _image(path: Path, inputs: list[Tensor]) -> Tensor:
             f"{path}: input {image}: expected [any, 3, height, width] or [any, height, width, 3], "
             "a colour image"
         )
+    if any(side is not None and side > MAX_SIDE for side in image.shape[1:]):
+        raise ContractMismatch(f"{path}: input {image}: expected at most {MAX_SIDE} pixels a side")
     _check(path, "input", image)
     return image
 
@@ -199,39 +160,29 @@ def _check(path: Path, role: str, tensor: Tensor) -> None:
         )
 
 
-def _run(path: Path, session: Any, image: Tensor, chosen: Tensor) -> np.ndarray[Any, Any]:
+def _run(session: Any, model: Model, size: tuple[int, int]) -> Array:
     """Two rows of the output for two images of noise; says the number of classes for sure."""
-    dtype = {"FP32": np.float32, "FP16": np.float16}[DTYPES[image.dtype]]
-    shape = (2, *(224 if side is None else side for side in image.shape[1:]))
-    noise = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    dtype = NUMPY_NAMES[f"TYPE_{DTYPES[model.input.dtype]}"]
+    height, width = (side or size[n] for n, side in enumerate(model.height_width))
+    image = (3, height, width) if model.layout == "CHW" else (height, width, 3)
+    noise = np.random.default_rng(0).standard_normal((2, *image), np.float32).astype(dtype)
     try:
-        (rows,) = session.run([chosen.name], {image.name: noise})
+        (rows,) = session.run([model.output.name], {model.input.name: noise})
     except Exception as error:  # ONNX Runtime has a class for each status
-        raise ContractMismatch(f"{path}: fails on a batch of two: {_short(error)}") from error
+        raise ContractMismatch(f"{model.path}: fails on a batch of two: {short(error)}") from error
     if rows.ndim != 2 or len(rows) != 2:
         raise ContractMismatch(
-            f"{path}: output {chosen.name}: expected 2 rows of classes for 2 images, "
+            f"{model.path}: output {model.output.name}: expected 2 rows of classes for 2 images, "
             f"got the shape {list(rows.shape)}"
         )
     return np.asarray(rows)
 
 
-def _sums_to_one(rows: np.ndarray[Any, Any]) -> bool:
-    sums = rows.astype(np.float64).sum(axis=1)
-    return bool((rows >= 0).all() and np.allclose(sums, 1.0, atol=1e-2))
-
-
-def _last_operator(graph: Any, name: str) -> str | None:
-    """The operator that computes a tensor, past those that only cast it or change its shape."""
-    producers = {output: node for node in graph.node for output in node.output}
-    while name in producers and producers[name].op_type in _SHAPE_ONLY:
-        name = producers[name].input[0]
-    return str(producers[name].op_type) if name in producers else None
+def _sums_to_one(rows: Array) -> bool:
+    if not (np.isfinite(rows) & (rows >= 0)).all():
+        return False
+    return bool(np.allclose(rows.sum(axis=1, dtype=np.float64), 1.0, atol=1e-2))
 
 
 def _listed(tensors: list[Tensor]) -> str:
     return ", ".join(map(str, tensors))
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -49,11 +49,11 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     Raises:
         ContractMismatch: what does not fit, with both sides; nothing is written then.
     """
-    from tools.importer.plan import plan, summary
+    from tools.importer.plan import declared_size, plan, summary
     from tools.importer.write import write
 
     request = _request(options)
-    model = _proved(options.onnx, options.output)
+    model = _proved(options.onnx, options.output, declared_size(options.transform))
     made = plan(model, request)
     folder = write(made, options.out)
     err.writelines(f"{line}\n" for line in summary(made))
@@ -63,11 +63,11 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     return 0
 
 
-def _proved(onnx: Path, output: str | None) -> Model:
+def _proved(onnx: Path, output: str | None, size: tuple[int, int]) -> Model:
     """The model, once it is known to be one that Triton can batch."""
     from tools.importer.model import read
 
-    return read(onnx, output)
+    return read(onnx, output, size)
 
 
 def _request(options: argparse.Namespace) -> ImportRequest:

@@ -75,6 +75,27 @@ def plan(model: Model, request: ImportRequest) -> Plan:
     return Plan(model, deployment, labels, (*notes, reason, *repeated(labels)))
 
 
+def declared_size(declared: str) -> tuple[int, int]:
+    """Height and width of the declared crop, pixels, for a model that takes any."""
+    if declared in PRESETS:
+        transform = PRESETS[declared].transform
+        return transform.crop_height, transform.crop_width
+    given = _read(declared)
+    default = Transform()
+    return (
+        given.get("crop_height", default.crop_height),
+        given.get("crop_width", default.crop_width),
+    )
+
+
+def _read(declared: str) -> dict[str, Any]:
+    if not declared.endswith(".toml"):
+        raise ContractMismatch(
+            f"--transform: expected one of {', '.join(PRESETS)} or a FILE.toml, got {declared}"
+        )
+    return read_toml(Path(declared))
+
+
 def fitted_transform(model: Model, declared: str) -> tuple[Transform, tuple[str, ...]]:
     """The declared transform with the model's own size, layout and dtype, and what was decided.
 
@@ -89,11 +110,7 @@ def fitted_transform(model: Model, declared: str) -> tuple[Transform, tuple[str,
     if declared in PRESETS:
         transform = replace(PRESETS[declared].transform, **own)  # type: ignore[arg-type]
         return _resized(transform, model, declared)
-    if not declared.endswith(".toml"):
-        raise ContractMismatch(
-            f"--transform: expected one of {', '.join(PRESETS)} or a FILE.toml, got {declared}"
-        )
-    given = read_toml(Path(declared))
+    given = _read(declared)
     own |= _known_crop(model)
     for name, expected in own.items():
         if given.get(name, expected) != expected:
@@ -138,7 +155,7 @@ def chosen_scores(model: Model, asked: str) -> tuple[str, str]:
         ContractMismatch: the model's output is a probability already, or softmax of one class.
     """
     last = model.last_operator or "no operator"
-    done = PROBABILITIES.get(last) or ("none" if model.sums_to_one else None)
+    done = "none" if last in PROBABILITIES or model.sums_to_one else None
     ending = f"the model ends in {last}" if last in PROBABILITIES else "its rows sum to 1"
     if done and asked not in ("auto", done):
         raise ContractMismatch(
