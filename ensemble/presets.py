@@ -32,11 +32,15 @@ class Preset:
 
 PRESETS = {
     "torchvision-imagenet": Preset(
-        Transform(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)),
+        Transform(
+            mean=(123.675, 116.28, 103.53),
+            std=(58.395, 57.12, 57.375),
+            rounding="torchvision",
+        ),
         "torchvision's ImageNet weights, and what was fine-tuned from them. "
         "Source: torchvision/transforms/_presets.py, ImageClassification: shorter side to 256, "
         "bilinear, antialias; centre crop 224; mean (0.485, 0.456, 0.406) and std (0.229, 0.224, "
-        "0.225) of 0..1, here times 255",
+        "0.225) of 0..1, here times 255; functional.py for the rounding of sides and offsets",
     ),
     "tf-imagenet": Preset(
         Transform(

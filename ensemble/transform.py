@@ -21,6 +21,7 @@ FILTERS = ("triangular", "cubic", "lanczos3", "nearest")
 LAYOUTS = ("CHW", "HWC")
 COLOURS = ("RGB", "BGR")
 DTYPES = ("FP32", "FP16")
+ROUNDINGS = ("nearest", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Transform:
         colour: channel order that the classifier was trained on.
         apply_exif: turn the picture as its EXIF orientation says before anything else.
         dtype: of PIXELS, ``FP32`` or ``FP16``, in Triton's words.
+        rounding: of the other side and of the crop's offset: ``nearest``, halves up, as DALI does
+            by itself; or ``torchvision``, which truncates the side and rounds halves to even. One
+            pixel, and several levels on average where the picture is fine.
     """
 
     resize: str = "shorter"
@@ -56,6 +60,7 @@ class Transform:
     colour: str = "RGB"
     apply_exif: bool = True
     dtype: str = "FP32"
+    rounding: str = "nearest"
 
     def __post_init__(self) -> None:
         """Reject a transform that no image could go through.
@@ -77,6 +82,7 @@ class Transform:
         _require(self.layout in LAYOUTS, "layout", f"one of {LAYOUTS}", self.layout)
         _require(self.colour in COLOURS, "colour", f"one of {COLOURS}", self.colour)
         _require(self.dtype in DTYPES, "dtype", f"one of {DTYPES}", self.dtype)
+        _require(self.rounding in ROUNDINGS, "rounding", f"one of {ROUNDINGS}", self.rounding)
         _require(len(self.mean) == 3, "mean", "three numbers", self.mean)
         _require(len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std)
 
@@ -90,17 +96,28 @@ class Transform:
     def resized(self, height: int, width: int) -> tuple[int, int]:
         """Height and width, in pixels, after the resize of an upright picture.
 
-        The other side is rounded half up, as DALI does (torchvision truncates: at most one column
-        of difference).
+        Source: torchvision/transforms/functional.py, _compute_resized_output_size.
         """
         if self.resize == "exact":
             height, width = self.crop_height, self.crop_width
         shorter = min(height, width)
+        if self.rounding == "torchvision":
+            return self.resize_shorter * height // shorter, self.resize_shorter * width // shorter
         scale = self.resize_shorter / shorter
         return tuple(  # type: ignore[return-value]
             self.resize_shorter if side == shorter else int(side * scale + 0.5)
             for side in (height, width)
         )
+
+    def crop_offset(self, height: int, width: int) -> tuple[int, int]:
+        """Rows above and columns left of the crop in a resized picture.
+
+        Source: torchvision/transforms/functional.py, center_crop.
+        """
+        above, left = height - self.crop_height, width - self.crop_width
+        if self.rounding == "torchvision":
+            return round(above / 2), round(left / 2)
+        return int(above / 2 + 0.5), int(left / 2 + 0.5)
 
     def to_json(self) -> str:
         """The text that ``from_json`` reads back, one field a line."""

@@ -46,7 +46,7 @@ def _resize(picture: Array, transform: Transform) -> Array:
     height, width = picture.shape[:2]
     new_height, new_width = transform.resized(height, width)
     scales = new_height / height, new_width / width
-    if transform.resize == "shorter":
+    if transform.resize == "shorter" and transform.rounding == "nearest":
         scales = (transform.resize_shorter / min(height, width),) * 2
     rows = _weights(height, new_height, scales[0], transform)
     columns = _weights(width, new_width, scales[1], transform)
@@ -60,7 +60,7 @@ def _resize(picture: Array, transform: Transform) -> Array:
 def _weights(size: int, new_size: int, scale: float, transform: Transform) -> Array:
     """What each old pixel adds to each new one, (new_size, size) float32; rows sum to 1.
 
-    New and old picture share their centre, and ``scale`` is exact although sizes are whole.
+    New and old picture share their centre, and DALI's ``scale`` is exact although sizes are whole.
     """
     kernel, radius = _KERNELS[transform.filter]
     centres = (np.arange(new_size) + 0.5 - new_size / 2) / scale + size / 2 - 0.5
@@ -105,7 +105,5 @@ _KERNELS: dict[str, tuple[Callable[[Array], Array], int]] = {
 
 
 def _centre_crop(picture: Array, transform: Transform) -> Array:
-    height, width = picture.shape[:2]
-    top = int((height - transform.crop_height) / 2 + 0.5)
-    left = int((width - transform.crop_width) / 2 + 0.5)
+    top, left = transform.crop_offset(*picture.shape[:2])
     return picture[top : top + transform.crop_height, left : left + transform.crop_width]

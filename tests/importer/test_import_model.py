@@ -108,6 +108,11 @@ def unknown_operator(proto: onnx.ModelProto) -> None:
     proto.graph.node[0].op_type = "Convolution"
 
 
+def operator_of_nobody(proto: onnx.ModelProto) -> None:
+    proto.graph.node[0].domain = "com.nobody"
+    proto.opset_import.append(onnx.helper.make_opsetid("com.nobody", 1))
+
+
 def fixed_reshape(proto: onnx.ModelProto) -> None:
     """A batch of one, written into the graph."""
     flatten = next(node for node in proto.graph.node if node.op_type == "Flatten")
@@ -160,6 +165,7 @@ REFUSED: dict[str, tuple[dict[str, object], Change, str | None, str]] = {
     "unknown output": ({}, no_change, "logits", "to name one of scores:0.*got logits"),
     "which output": ({}, no_change, None, "to name one of scores:0.*features.*got none"),
     "unknown operator": ({}, unknown_operator, "scores:0", "checker: No Op registered for Conv"),
+    "foreign operator": ({}, operator_of_nobody, "scores:0", "ONNX Runtime refuses it.*nobody"),
     "fixed inside": ({}, fixed_reshape, "scores:0", "output scores:0.*any size, got 1"),
     "hidden inside": ({}, hidden_batch_of_one, "scores:0", "fails on a batch of two.*Squeeze"),
     "rows together": ({}, rows_put_together, "scores:0", r"2 rows of classes.*\[1, 8\]"),

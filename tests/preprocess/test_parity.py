@@ -29,6 +29,9 @@ TRANSFORMS = {
     "aliased": Transform(antialias=False),
     "tensorflow": Transform(layout="HWC", colour="BGR", resize_shorter=224),
     "stretched": Transform(resize="exact", crop_height=48, crop_width=192, resize_shorter=60),
+    "stretched, to even": Transform(
+        resize="exact", crop_height=47, crop_width=190, resize_shorter=60, rounding="torchvision"
+    ),
     "half": Transform(dtype="FP16", layout="HWC"),
     **{name: preset.transform for name, preset in PRESETS.items()},
 }
@@ -65,7 +68,9 @@ def test_dali_and_the_reference_agree_on_photographs(name: str, photograph: Path
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", ["tandem", "tf-imagenet", "stretched"])
+@pytest.mark.parametrize(
+    "name", ["tandem", "tf-imagenet", "torchvision-imagenet", "stretched, to even"]
+)
 def test_they_agree_on_awkward_sizes_of_noise(name: str, size: tuple[int, int]) -> None:
     encoded, transform = noise_png(*size), TRANSFORMS[name]
     got, expected = dali_pixels(encoded, transform), reference_pixels(encoded, transform)
@@ -99,6 +104,7 @@ def test_a_transform_that_differs_in_one_field_is_noticed(wrong: dict[str, objec
         ({"resize": "longer"}, "resize"),
         ({"resize": "exact", "resize_shorter": 223}, "resize_shorter"),
         ({"dtype": "FP64"}, "dtype"),
+        ({"rounding": "floor"}, "rounding"),
         ({"layout": "NCHW"}, "layout"),
         ({"colour": "RGBA"}, "colour"),
         ({"std": (1.0, 0.0, 1.0)}, "std"),
