@@ -15,7 +15,7 @@ from ensemble.transform import Transform
 from tests.conftest import ROOT
 from tests.importer.networks import save, small
 from tools.cli import build_parser
-from tools.importer.plan import RATIO
+from tools.importer.pixels import RATIO
 
 PAGE = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```([^\n]*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)

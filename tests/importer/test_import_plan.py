@@ -16,13 +16,8 @@ from ensemble.presets import PRESETS, read_toml
 from ensemble.transform import Transform
 from tools.importer.labels import read_labels, repeated
 from tools.importer.model import Model, Tensor
-from tools.importer.plan import (
-    ImportRequest,
-    chosen_scores,
-    declared_size,
-    fitted_transform,
-    plan,
-)
+from tools.importer.pixels import declared_size, fitted_transform
+from tools.importer.plan import ImportRequest, chosen_scores, plan
 
 MODEL = Model(
     path=Path("m.onnx"),
@@ -147,6 +142,9 @@ def test_the_declared_crop_is_what_a_model_of_any_size_runs_with(toml: Path) -> 
     assert declared_size("tf-imagenet") == declared_size(str(toml)) == (224, 224)
     toml.write_text(f"{TOML}crop_height = 48\ncrop_width = 192\n")
     assert declared_size(str(toml)) == (48, 192)
+    toml.write_text(f"{TOML}crop_height = -48\n")
+    with pytest.raises(ContractMismatch, match=r"1 to 4096 pixels, got \(-48, 224\)"):
+        declared_size(str(toml))
 
 
 def test_a_name_that_is_neither_is_told_the_choices() -> None:

@@ -37,7 +37,7 @@ def test_a_repository_holds_all_that_triton_needs(
     said = capsys.readouterr()
     assert said.out == f"{out}\n"
     assert "scores none: the model ends in Softmax" in said.err
-    assert (f"tandem serve --repository {out}" in said.err) == (target == "cpu")
+    assert (f"tandem serve --repository {out} --profile bulk\n" in said.err) == (target == "cpu")
     configs = {p.parent.name: parse(p.read_text(), str(p)) for p in out.glob("*/config.pbtxt")}
     assert configs.keys() == {p.parent.name for p in COMMITTED.glob("*/config.pbtxt")}
     classifier = configs["classifier"]

@@ -49,7 +49,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     Raises:
         ContractMismatch: what does not fit, with both sides; nothing is written then.
     """
-    from tools.importer.plan import declared_size, plan, summary
+    from tools.importer.pixels import declared_size
+    from tools.importer.plan import plan, summary
     from tools.importer.write import write
 
     request = _request(options)
@@ -57,8 +58,9 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     made = plan(model, request)
     folder = write(made, options.out)
     err.writelines(f"{line}\n" for line in summary(made))
-    if request.deployment.target == "cpu":
-        err.write(f"next     tandem serve --repository {folder}\n")
+    if options.target == "cpu":
+        profile = "" if options.profile == DEFAULT else f" --profile {options.profile}"
+        err.write(f"next     tandem serve --repository {folder}{profile}\n")
     out.write(f"{folder}\n")
     return 0
 
