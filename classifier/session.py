@@ -11,6 +11,7 @@ import onnxruntime
 
 from ensemble.adapter import split_rows
 from ensemble.errors import ContractMismatch
+from ensemble.tensors import NUMPY_NAMES
 
 Array = np.ndarray[Any, Any]
 
@@ -20,28 +21,30 @@ class BatchSession:
 
     Attributes:
         input_name: the model's only input.
-        output_name: its only output.
+        output_name: the one of its outputs that is used.
     """
 
     def __init__(self, path: Path, config: Mapping[str, Any], num_threads: int) -> None:
         self.input_name = str(config["input"][0]["name"])
         self.output_name = str(config["output"][0]["name"])
         self._session = open_session(path, num_threads)
-        got = ([i.name for i in self._session.get_inputs()], self._session.get_outputs()[0].name)
-        if got != ([self.input_name], self.output_name):
+        inputs = [i.name for i in self._session.get_inputs()]
+        outputs = [o.name for o in self._session.get_outputs()]
+        if inputs != [self.input_name] or self.output_name not in outputs:
             raise ContractMismatch(
                 f"{path}: config.pbtxt declares {self.input_name} and {self.output_name}, "
-                f"the model has {got}"
+                f"the model has {inputs} and {outputs}"
             )
         # Batches are gathered here: fresh memory for each would cost more than the copy itself.
         dims = [int(d) for d in config["input"][0]["dims"]]
-        self._batch = np.empty((max(1, int(config["max_batch_size"])), *dims), np.float32)
+        dtype = NUMPY_NAMES[config["input"][0]["data_type"]]
+        self._batch: Array = np.empty((max(1, int(config["max_batch_size"])), *dims), dtype)
 
     def __call__(self, inputs: Sequence[Array]) -> list[dict[str, Array]]:
         """Outputs, one a request.
 
         Args:
-            inputs: (images, ...) float32, one array a request.
+            inputs: (images, ...) of the configured dtype, one array a request.
         """
         sizes = [len(array) for array in inputs]
         batch = self._gather(inputs, sum(sizes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ensemble.errors import ContractMismatch
@@ -12,9 +12,25 @@ from ensemble.transform import Transform
 
 TARGETS = ("gpu", "cpu")
 PREPROCESSORS = ("python", "dali")
+SCORES = ("softmax", "sigmoid", "none")
 CLASSIFIERS = ("onnxruntime", "tensorrt-ep", "tensorrt-plan")
 
 Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The classifier's own names for its two ends; the ensemble maps them to ours.
+
+    Attributes:
+        input: of PIXELS.
+        output: of LOGITS.
+        output_type: of LOGITS, ``TYPE_FP32`` or ``TYPE_FP16``; that of PIXELS is the transform's.
+    """
+
+    input: str = "PIXELS"
+    output: str = "LOGITS"
+    output_type: str = "TYPE_FP32"
 
 
 @dataclass(frozen=True)
@@ -29,6 +45,9 @@ class Deployment:
         top_k: how many classes an answer holds.
         instances: of classifier, and of preprocess on a GPU; ``cpu`` target: one a core.
         transform: the declared image transform.
+        ends: the classifier's own names and type of its tensors.
+        scores: what makes a SCORE of a logit: ``softmax``, ``sigmoid`` where an image may have
+            several labels, ``none`` for a model that ends in either itself.
         preprocess: ``python`` hosts DALI in the Python backend and isolates bad images;
             ``dali`` is the native backend, where a bad image fails its whole batch.
         classifier: how the ``gpu`` target runs the ONNX file.
@@ -44,6 +63,8 @@ class Deployment:
     top_k: int = 5
     instances: int = 1
     transform: Transform = field(default_factory=Transform)
+    ends: Ends = field(default_factory=Ends)
+    scores: str = "softmax"
     preprocess: str = "python"
     classifier: str = "onnxruntime"
     max_image_bytes: int = 32 * 1024 * 1024
@@ -64,6 +85,7 @@ class Deployment:
         for name, choices in (
             ("target", TARGETS),
             ("profile", tuple(PROFILES)),
+            ("scores", SCORES),
             ("preprocess", PREPROCESSORS),
             ("classifier", CLASSIFIERS),
         ):
@@ -110,7 +132,9 @@ def _preprocess(d: Deployment) -> Fields:
 
 
 def _classifier(d: Deployment) -> Fields:
-    fields = _stage(d, "classifier", (pixels(d.transform),), (logits(d.classes),))
+    pixels_in = replace(pixels(d.transform), name=d.ends.input)
+    logits_out = replace(logits(d.classes, d.ends.output_type), name=d.ends.output)
+    fields = _stage(d, "classifier", (pixels_in,), (logits_out,))
     fields |= _instances(d, d.instances)
     if d.target == "cpu":
         return fields | {"backend": "python", "parameters": _parameters(num_threads=1)}
@@ -130,27 +154,30 @@ def _tensorrt_provider(d: Deployment) -> Fields:
             "precision_mode": "FP16",
             "trt_engine_cache_enable": "true",
             "trt_engine_cache_path": "/tmp/tandem-engines",
-            "trt_profile_min_shapes": f"PIXELS:1x{shape}",
-            "trt_profile_opt_shapes": f"PIXELS:{min(8, d.max_batch_size)}x{shape}",
-            "trt_profile_max_shapes": f"PIXELS:{d.max_batch_size}x{shape}",
+            "trt_profile_min_shapes": f"{d.ends.input}:1x{shape}",
+            "trt_profile_opt_shapes": f"{d.ends.input}:{min(8, d.max_batch_size)}x{shape}",
+            "trt_profile_max_shapes": f"{d.ends.input}:{d.max_batch_size}x{shape}",
         },
     }
     return {"gpu_execution_accelerator": [provider]}
 
 
 def _postprocess(d: Deployment) -> Fields:
-    fields = _stage(d, "postprocess", (logits(d.classes),), answers(d.top_k))
+    fields = _stage(d, "postprocess", (logits(d.classes, d.ends.output_type),), answers(d.top_k))
+    if d.scores != "softmax":
+        fields["parameters"] = _parameters(scores=d.scores)
     return fields | {"backend": "python", "instance_group": [{"kind": "KIND_CPU", "count": 1}]}
 
 
 def _ensemble(d: Deployment) -> Fields:
     wires = (("IMAGE",), ("PIXELS",), ("LOGITS",), tuple(s.name for s in answers(d.top_k)))
+    own = {"classifier": {"PIXELS": d.ends.input, "LOGITS": d.ends.output}}
     steps = [
         {
             "model_name": stage,
             "model_version": -1,
-            "input_map": {name: name for name in wires[n]},
-            "output_map": {name: name for name in wires[n + 1]},
+            "input_map": {own.get(stage, {}).get(name, name): name for name in wires[n]},
+            "output_map": {own.get(stage, {}).get(name, name): name for name in wires[n + 1]},
         }
         for n, stage in enumerate(STAGES)
     ]
@@ -194,5 +221,5 @@ def _tensor(spec: TensorSpec) -> Fields:
     return {"name": spec.name, "data_type": spec.data_type, "dims": list(spec.dims)}
 
 
-def _parameters(**values: int) -> Fields:
+def _parameters(**values: int | str) -> Fields:
     return {name: {"string_value": str(value)} for name, value in values.items()}

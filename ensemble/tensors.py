@@ -28,17 +28,20 @@ class TensorSpec:
     dims: tuple[int, ...]
 
 
+NUMPY_NAMES = {"TYPE_FP32": "float32", "TYPE_FP16": "float16"}
+"""What pixels and logits may be, and numpy's name of it."""
+
 IMAGE = TensorSpec("IMAGE", "TYPE_UINT8", (-1,))
 
 
 def pixels(transform: Transform) -> TensorSpec:
-    """What ``preprocess`` hands to ``classifier``: FP32, in the layout of the transform."""
-    return TensorSpec("PIXELS", "TYPE_FP32", transform.pixels_shape)
+    """What ``preprocess`` hands to ``classifier``, in the transform's layout and dtype."""
+    return TensorSpec("PIXELS", f"TYPE_{transform.dtype}", transform.pixels_shape)
 
 
-def logits(classes: int) -> TensorSpec:
-    """One number a class, before any softmax."""
-    return TensorSpec("LOGITS", "TYPE_FP32", (classes,))
+def logits(classes: int, data_type: str = "TYPE_FP32") -> TensorSpec:
+    """One number a class, as the classifier gives it."""
+    return TensorSpec("LOGITS", data_type, (classes,))
 
 
 def answers(top_k: int) -> tuple[TensorSpec, TensorSpec, TensorSpec]:

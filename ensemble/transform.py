@@ -8,22 +8,29 @@ neither has a constant of its own.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from ensemble.errors import ContractMismatch
 
+RESIZES = ("shorter", "exact")
 FILTERS = ("triangular", "cubic", "lanczos3", "nearest")
 LAYOUTS = ("CHW", "HWC")
 COLOURS = ("RGB", "BGR")
+DTYPES = ("FP32", "FP16")
+ROUNDINGS = ("nearest", "torchvision")
 
 
 @dataclass(frozen=True)
 class Transform:
-    """Shorter side to ``resize_shorter``, centre crop, ``(x - mean) / std``, layout.
+    """Shorter side to ``resize_shorter``, centre crop, ``(x - mean) / std``, layout, dtype.
 
     Attributes:
+        resize: ``shorter`` keeps the picture's proportions; ``exact`` stretches it to those of the
+            crop, as ``tf.image.resize`` to a fixed size does.
         resize_shorter: length of the shorter side after the resize, pixels.
         crop_height: height of the centre crop, pixels.
         crop_width: width of the centre crop, pixels.
@@ -35,8 +42,13 @@ class Transform:
         layout: ``CHW`` (ONNX exports of PyTorch) or ``HWC`` (TensorFlow).
         colour: channel order that the classifier was trained on.
         apply_exif: turn the picture as its EXIF orientation says before anything else.
+        dtype: of PIXELS, ``FP32`` or ``FP16``, in Triton's words.
+        rounding: of the other side and of the crop's offset: ``nearest``, halves up, as DALI does
+            by itself; or ``torchvision``, which truncates the side and rounds halves to even. One
+            pixel, and several levels on average where the picture is fine.
     """
 
+    resize: str = "shorter"
     resize_shorter: int = 256
     crop_height: int = 224
     crop_width: int = 224
@@ -47,6 +59,8 @@ class Transform:
     layout: str = "CHW"
     colour: str = "RGB"
     apply_exif: bool = True
+    dtype: str = "FP32"
+    rounding: str = "nearest"
 
     def __post_init__(self) -> None:
         """Reject a transform that no image could go through.
@@ -54,8 +68,10 @@ class Transform:
         Raises:
             ContractMismatch: naming the field, what it may be, and what it was.
         """
-        smallest = max(self.crop_height, self.crop_width)
-        _require(min(self.crop_height, self.crop_width) >= 1, "crop", ">= 1 pixel", smallest)
+        sides = (self.crop_height, self.crop_width)
+        _require(min(sides) >= 1, "crop", ">= 1 pixel", sides)
+        _require(self.resize in RESIZES, "resize", f"one of {RESIZES}", self.resize)
+        smallest = max(sides) if self.resize == "shorter" else min(sides)
         _require(
             self.resize_shorter >= smallest,
             "resize_shorter",
@@ -65,6 +81,8 @@ class Transform:
         _require(self.filter in FILTERS, "filter", f"one of {FILTERS}", self.filter)
         _require(self.layout in LAYOUTS, "layout", f"one of {LAYOUTS}", self.layout)
         _require(self.colour in COLOURS, "colour", f"one of {COLOURS}", self.colour)
+        _require(self.dtype in DTYPES, "dtype", f"one of {DTYPES}", self.dtype)
+        _require(self.rounding in ROUNDINGS, "rounding", f"one of {ROUNDINGS}", self.rounding)
         _require(len(self.mean) == 3, "mean", "three numbers", self.mean)
         _require(len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std)
 
@@ -78,15 +96,28 @@ class Transform:
     def resized(self, height: int, width: int) -> tuple[int, int]:
         """Height and width, in pixels, after the resize of an upright picture.
 
-        The longer side is rounded half up, as DALI does (torchvision truncates: at most one
-        column of difference).
+        Source: torchvision/transforms/functional.py, _compute_resized_output_size.
         """
+        if self.resize == "exact":
+            height, width = self.crop_height, self.crop_width
         shorter = min(height, width)
+        if self.rounding == "torchvision":
+            return self.resize_shorter * height // shorter, self.resize_shorter * width // shorter
         scale = self.resize_shorter / shorter
         return tuple(  # type: ignore[return-value]
             self.resize_shorter if side == shorter else int(side * scale + 0.5)
             for side in (height, width)
         )
+
+    def crop_offset(self, height: int, width: int) -> tuple[int, int]:
+        """Rows above and columns left of the crop in a resized picture.
+
+        Source: torchvision/transforms/functional.py, center_crop.
+        """
+        above, left = height - self.crop_height, width - self.crop_width
+        if self.rounding == "torchvision":
+            return round(above / 2), round(left / 2)
+        return int(above / 2 + 0.5), int(left / 2 + 0.5)
 
     def to_json(self) -> str:
         """The text that ``from_json`` reads back, one field a line."""
@@ -107,19 +138,48 @@ class Transform:
             data: Any = json.loads(text)
         except ValueError as error:
             raise ContractMismatch(f"{source}: not JSON: {error}") from error
-        known = {field.name for field in fields(cls)}
-        if not isinstance(data, dict) or set(data) - known:
-            got = sorted(set(data) - known) if isinstance(data, dict) else type(data).__name__
-            raise ContractMismatch(f"{source}: expected the fields {sorted(known)}, got {got}")
-        for name in ("mean", "std"):
-            if name in data:
-                data[name] = tuple(data[name])
-        return cls(**data)
+        return cls(**checked_fields(data, source))
 
     @classmethod
     def from_file(cls, path: Path) -> Transform:
         """The transform in a JSON file; see ``from_json``."""
         return cls.from_json(path.read_text(encoding="utf-8"), str(path))
+
+
+def checked_fields(data: Any, source: str) -> dict[str, Any]:
+    """Arguments of ``Transform``, of the right types; their values are its own affair.
+
+    Args:
+        data: what was parsed from a file: names of fields to values.
+        source: the file, for the message.
+
+    Raises:
+        ContractMismatch: not names and values, an unknown name, or a value of another type.
+    """
+    types = {field.name: str(field.type) for field in fields(Transform)}
+    if not isinstance(data, dict) or set(data) - set(types):
+        got = sorted(set(data) - set(types)) if isinstance(data, dict) else type(data).__name__
+        raise ContractMismatch(f"{source}: expected the fields {sorted(types)}, got {got}")
+    for name, value in data.items():
+        described, fits = _TYPES[types[name]]
+        if not fits(value):
+            raise ContractMismatch(f"{source}: {name}: expected {described}, got {value!r}")
+    return {name: tuple(map(float, v)) if isinstance(v, list) else v for name, v in data.items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+
+
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda value: type(value) is int),
+    "str": ("a word in quotes", lambda value: isinstance(value, str)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "tuple[float, float, float]": (
+        "three numbers",
+        lambda value: isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)),
+    ),
+}
 
 
 def _require(holds: bool, name: str, expected: str, got: object) -> None:

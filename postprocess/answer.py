@@ -9,7 +9,7 @@ import numpy as np
 
 from ensemble.adapter import split_rows
 from ensemble.errors import InvalidInput, ServingError
-from postprocess.scores import top_k
+from postprocess.scores import Ranking, top_k
 
 Array = np.ndarray[Any, Any]
 
@@ -22,20 +22,21 @@ class Answerer:
         k: how many classes an answer holds.
     """
 
-    def __init__(self, labels: Array, k: int) -> None:
+    def __init__(self, labels: Array, k: int, rank: Ranking = top_k) -> None:
         self.labels = labels
         self.k = k
+        self._rank = rank
 
     def __call__(self, logits: Sequence[Array]) -> list[dict[str, Array] | ServingError]:
         """Answers, or the reason why not, one a request.
 
         Args:
-            logits: (images, classes) float32, one array a request.
+            logits: (images, classes) of the dtype that ``rank`` takes, one array a request.
         """
         rows = np.concatenate(logits)
         finite = np.isfinite(rows).all(axis=1)
         rows[~finite] = 0.0
-        class_ids, scores = top_k(rows, self.k)
+        class_ids, scores = self._rank(rows, self.k)
         sizes = [len(array) for array in logits]
         split = (split_rows(array, sizes) for array in (finite, class_ids, scores))
         return [self._answer(*answer) for answer in zip(*split, strict=True)]

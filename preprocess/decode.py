@@ -62,8 +62,8 @@ class Preprocessor:
                 shorter than the longest end in zeros.
 
         Returns:
-            ``{"PIXELS": (images, 3, height, width) float32}`` on the host, or on the device when
-            the graph runs there; or InvalidInput naming the image.
+            ``{"PIXELS": (images, *pixels_shape)}`` of the transform's dtype, on the host, or on the
+            device when the graph runs there; or InvalidInput naming the image.
         """
         judged = [self._judge(images) for images in requests]
         good = [i for i, verdict in enumerate(judged) if not isinstance(verdict, ServingError)]

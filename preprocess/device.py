@@ -18,10 +18,11 @@ class _DeviceRows:
     def __init__(self, batch: Any, start: int, stop: int) -> None:
         self._batch = batch
         shape = (stop - start, *batch.shape()[1:])
-        row_bytes = 4 * int(np.prod(shape[1:]))
+        typestr = batch.__cuda_array_interface__["typestr"]
+        row_bytes = np.dtype(typestr).itemsize * int(np.prod(shape[1:]))
         self.__cuda_array_interface__ = {
             "shape": shape,
-            "typestr": "<f4",
+            "typestr": typestr,
             "data": (batch.data_ptr() + start * row_bytes, False),
             "version": 3,
             "strides": None,
@@ -29,10 +30,10 @@ class _DeviceRows:
 
 
 def rows_of(batch: Any, start: int, stop: int) -> Any:
-    """Rows ``start`` to ``stop`` of a dense float32 batch, sharing its memory.
+    """Rows ``start`` to ``stop`` of a dense batch, sharing its memory.
 
     Args:
-        batch: a numpy array, or DALI's TensorCPU or TensorGPU, (batch, ...) float32.
+        batch: a numpy array, or DALI's TensorCPU or TensorGPU, (batch, ...) float32 or float16.
         start: first row.
         stop: one after the last row.
 

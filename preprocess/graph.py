@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvidia.dali import backend, fn, types
+from nvidia.dali import backend, fn, math, types
 from nvidia.dali.pipeline import Pipeline
 
 from ensemble.tensors import IMAGE
@@ -22,6 +22,7 @@ _INTERPOLATION = {
     "nearest": types.INTERP_NN,
 }
 _COLOUR = {"RGB": types.RGB, "BGR": types.BGR}
+_DTYPE = {"FP32": types.FLOAT, "FP16": types.FLOAT16}
 
 
 def pixels_graph(transform: Transform, decoder: str) -> Any:
@@ -32,7 +33,8 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
         decoder: ``cpu``, or ``mixed`` to decode on the GPU and stay there.
 
     Returns:
-        The output node, float32, (3, height, width) or (height, width, 3) a sample.
+        The output node: a sample has the transform's dtype and (3, height, width) or
+        (height, width, 3).
     """
     picture = fn.decoders.image(
         _encoded(),
@@ -40,20 +42,49 @@ def pixels_graph(transform: Transform, decoder: str) -> Any:
         output_type=_COLOUR[transform.colour],
         adjust_orientation=transform.apply_exif,
     )
+    target, place = _geometry(picture, transform)
     resized = fn.resize(
         picture,
-        resize_shorter=transform.resize_shorter,
         interp_type=_INTERPOLATION[transform.filter],
         antialias=transform.antialias,
+        **target,
     )
     return fn.crop_mirror_normalize(
         resized,
         crop=(transform.crop_height, transform.crop_width),
         mean=list(transform.mean),
         std=list(transform.std),
-        dtype=types.FLOAT,
+        dtype=_DTYPE[transform.dtype],
         output_layout=transform.layout,
+        **place,
     )
+
+
+def _geometry(picture: Any, transform: Transform) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What says how large to resize, and where to crop if not where DALI would."""
+    if transform.resize == "exact":
+        height, width = transform.resized(1, 1)
+        top, left = transform.crop_offset(height, width)
+        return {"size": (height, width)}, {
+            "crop_pos_y": top / max(1, height - transform.crop_height),
+            "crop_pos_x": left / max(1, width - transform.crop_width),
+        }
+    if transform.rounding == "nearest":
+        return {"resize_shorter": transform.resize_shorter}, {}
+    shape = picture.shape()
+    shorter = math.min(shape[0], shape[1])
+    sides = [transform.resize_shorter * shape[axis] // shorter for axis in (0, 1)]
+    return {"size": fn.stack(*(fn.cast(side, dtype=types.FLOAT) for side in sides))}, {
+        "crop_pos_y": _to_even(sides[0] - transform.crop_height),
+        "crop_pos_x": _to_even(sides[1] - transform.crop_width),
+    }
+
+
+def _to_even(margin: Any) -> Any:
+    """Half of a margin, halves to even, as DALI wants it: a part of the margin, 0..1."""
+    half = margin // 2
+    rounded = (margin + half % 2) // 2
+    return rounded / math.max(margin, 1)
 
 
 def build_pipeline(

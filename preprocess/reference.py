@@ -16,10 +16,11 @@ from ensemble.errors import InvalidInput
 from ensemble.transform import Transform
 
 Array = np.ndarray[Any, Any]
+_DTYPES = {"FP32": np.float32, "FP16": np.float16}
 
 
 def reference_pixels(encoded: bytes, transform: Transform) -> Array:
-    """PIXELS of one image, (3, height, width) or (height, width, 3) float32.
+    """PIXELS of one image, (3, height, width) or (height, width, 3), float32 or float16.
 
     Raises:
         InvalidInput: OpenCV can't decode it.
@@ -37,16 +38,18 @@ def reference_pixels(encoded: bytes, transform: Transform) -> Array:
     normalised = (cropped - mean) / std
     if transform.layout == "CHW":
         normalised = normalised.transpose(2, 0, 1)
-    return np.ascontiguousarray(normalised, np.float32)
+    return np.ascontiguousarray(normalised, _DTYPES[transform.dtype])
 
 
 def _resize(picture: Array, transform: Transform) -> Array:
-    """Shorter side to its size, rounded to whole levels as an 8-bit image would be."""
+    """The resize of the transform, rounded to whole levels as an 8-bit image would be."""
     height, width = picture.shape[:2]
-    scale = transform.resize_shorter / min(height, width)
     new_height, new_width = transform.resized(height, width)
-    rows = _weights(height, new_height, scale, transform)
-    columns = _weights(width, new_width, scale, transform)
+    scales = new_height / height, new_width / width
+    if transform.resize == "shorter" and transform.rounding == "nearest":
+        scales = (transform.resize_shorter / min(height, width),) * 2
+    rows = _weights(height, new_height, scales[0], transform)
+    columns = _weights(width, new_width, scales[1], transform)
     levels: Array = np.einsum(
         "yh,hwc,xw->yxc", rows, picture.astype(np.float32), columns, optimize=True
     )
@@ -57,7 +60,7 @@ def _resize(picture: Array, transform: Transform) -> Array:
 def _weights(size: int, new_size: int, scale: float, transform: Transform) -> Array:
     """What each old pixel adds to each new one, (new_size, size) float32; rows sum to 1.
 
-    New and old picture share their centre, and ``scale`` is exact although sizes are whole.
+    New and old picture share their centre, and DALI's ``scale`` is exact although sizes are whole.
     """
     kernel, radius = _KERNELS[transform.filter]
     centres = (np.arange(new_size) + 0.5 - new_size / 2) / scale + size / 2 - 0.5
@@ -102,7 +105,5 @@ _KERNELS: dict[str, tuple[Callable[[Array], Array], int]] = {
 
 
 def _centre_crop(picture: Array, transform: Transform) -> Array:
-    height, width = picture.shape[:2]
-    top = int((height - transform.crop_height) / 2 + 0.5)
-    left = int((width - transform.crop_width) / 2 + 0.5)
+    top, left = transform.crop_offset(*picture.shape[:2])
     return picture[top : top + transform.crop_height, left : left + transform.crop_width]

@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_classify(verbs)
     _add_health(verbs)
     _add_export(verbs)
+    _add_import(verbs)
     _add_validate(verbs)
     _add_explain(verbs)
     return parser
@@ -209,6 +210,19 @@ def _export(options: argparse.Namespace) -> int:
     onnx = options.onnx or ensure(EXAMPLE_MODEL)
     print(export(_deployment(options), onnx, options.out))
     return 0
+
+
+def _add_import(verbs: Verbs) -> None:
+    from tools.importer.options import add_arguments
+
+    parser = _verb(verbs, "import", _import, "Write a model repository for a model of your own.")
+    add_arguments(parser)
+
+
+def _import(options: argparse.Namespace) -> int:
+    from tools.importer.options import run
+
+    return run(options, sys.stdout, sys.stderr)
 
 
 def _add_validate(verbs: Verbs) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ensemble.errors import ContractMismatch
@@ -24,23 +24,40 @@ _CODE = {
 }
 
 
-def texts(deployment: Deployment) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Parts:
+    """What a repository holds that is not rendered.
+
+    Attributes:
+        onnx: the classifier.
+        weights: its external data, relative to its folder; they keep their names.
+        labels: text of the label file; None is the example's.
+        verb: of the command line that renders, for the comment on top of each configuration.
+    """
+
+    onnx: Path
+    weights: tuple[str, ...] = ()
+    labels: str | None = None
+    verb: str = "export"
+
+
+def texts(deployment: Deployment, verb: str = "export") -> Iterator[tuple[str, str]]:
     """Path inside the repository and text, for every rendered file.
 
     ``config.pbtxt`` is the deployment's own profile; ``configs/<profile>.pbtxt`` are all of
     them, for Triton's ``--model-config-name``.
     """
     yield "preprocess/1/transform.json", deployment.transform.to_json()
-    for model, text in _config_texts(deployment):
+    for model, text in _config_texts(deployment, verb):
         yield f"{model}/config.pbtxt", text
     for profile in PROFILES:
-        for model, text in _config_texts(replace(deployment, profile=profile)):
+        for model, text in _config_texts(replace(deployment, profile=profile), verb):
             yield f"{model}/configs/{profile}.pbtxt", text
 
 
-def _config_texts(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def _config_texts(deployment: Deployment, verb: str) -> Iterator[tuple[str, str]]:
     comment = (
-        f"Rendered: tandem export --target {deployment.target} --profile {deployment.profile}\n"
+        f"Rendered: tandem {verb} --target {deployment.target} --profile {deployment.profile}\n"
         "The reason for each batching value is in docs/profiles.md."
     )
     for model, fields in configurations(deployment).items():
@@ -48,36 +65,60 @@ def _config_texts(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 def export(deployment: Deployment, onnx: Path, out: Path) -> Path:
+    """Write a whole repository with the example's labels; see ``write_repository``."""
+    return write_repository(deployment, Parts(onnx), out)
+
+
+def write_repository(deployment: Deployment, parts: Parts, out: Path) -> Path:
     """Write a whole repository to ``out``, or nothing.
 
     Args:
         deployment: what to render.
-        onnx: the classifier.
+        parts: what else belongs into it.
         out: a folder that is not there yet, or is empty.
 
     Raises:
-        ContractMismatch: ``out`` holds something.
+        ContractMismatch: ``out`` holds something, or weights would take the place of another file.
     """
-    if out.exists() and any(out.iterdir()):
-        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got one with files")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        got = "one with files" if out.is_dir() else "a file"
+        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got {got}")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:
         half = Path(scratch) / "repository"
-        for model, names in _CODE.items():
-            (half / model / "1").mkdir(parents=True)
-            for name in names:
-                shutil.copyfile(COMMITTED / model / "1" / name, half / model / "1" / name)
-        write_texts(deployment, half)
-        shutil.copyfile(onnx, half / "classifier" / "1" / "model.onnx")
+        _copy_code(half)
+        write_texts(deployment, half, parts.verb)
+        if parts.labels is not None:
+            (half / "postprocess" / "1" / "labels.txt").write_text(parts.labels, encoding="utf-8")
+        _copy_classifier(parts, half / "classifier" / "1")
         if out.exists():
             out.rmdir()
         half.rename(out)
     return out
 
 
-def write_texts(deployment: Deployment, repository: Path) -> None:
+def _copy_code(repository: Path) -> None:
+    for model, names in _CODE.items():
+        (repository / model / "1").mkdir(parents=True)
+        for name in names:
+            shutil.copyfile(COMMITTED / model / "1" / name, repository / model / "1" / name)
+
+
+def _copy_classifier(parts: Parts, folder: Path) -> None:
+    shutil.copyfile(parts.onnx, folder / "model.onnx")
+    for name in parts.weights:
+        target = folder / name
+        if target.exists():
+            raise ContractMismatch(
+                f"{parts.onnx}: expected its weights under a name of their own, got {name}"
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(parts.onnx.parent / name, target)
+
+
+def write_texts(deployment: Deployment, repository: Path, verb: str = "export") -> None:
     """Write every rendered file below ``repository``."""
-    for name, text in texts(deployment):
+    for name, text in texts(deployment, verb):
         path = repository / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

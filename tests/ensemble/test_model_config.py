@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ensemble.errors import ContractMismatch
-from ensemble.model_config import Deployment, configurations
+from ensemble.model_config import Deployment, Ends, configurations
 from ensemble.profiles import PROFILES
+from ensemble.transform import Transform
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -43,8 +44,37 @@ def test_on_a_cpu_a_batch_ends_at_four_unless_the_profile_says_otherwise() -> No
         ({"target": "cpu", "preprocess": "dali"}, "Python backend only"),
         ({"top_k": 1001}, "top_k"),
         ({"instances": 0}, "instances"),
+        ({"scores": "relu"}, "scores"),
     ],
 )
 def test_what_cannot_be_rendered_is_refused_by_name(change: dict[str, object], said: str) -> None:
     with pytest.raises(ContractMismatch, match=said):
         Deployment(**change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_a_classifier_keeps_its_own_names_and_the_others_keep_ours(target: str) -> None:
+    deployment = Deployment(
+        target=target,
+        classes=7,
+        transform=Transform(layout="HWC", dtype="FP16"),
+        ends=Ends("x:0", "y:0", "TYPE_FP16"),
+    )
+    found = configurations(deployment)
+    (taken,), (given,) = found["classifier"]["input"], found["classifier"]["output"]
+    assert taken == {"name": "x:0", "data_type": "TYPE_FP16", "dims": [224, 224, 3]}
+    assert given == {"name": "y:0", "data_type": "TYPE_FP16", "dims": [7]}
+    assert found["preprocess"]["output"] == [taken | {"name": "PIXELS"}]
+    assert found["postprocess"]["input"] == [given | {"name": "LOGITS"}]
+    steps = {step["model_name"]: step for step in found["ensemble"]["ensemble_scheduling"]["step"]}
+    assert steps["preprocess"]["output_map"] == {"PIXELS": "PIXELS"}
+    assert steps["classifier"]["input_map"] == {"x:0": "PIXELS"}
+    assert steps["classifier"]["output_map"] == {"y:0": "LOGITS"}
+    assert steps["postprocess"]["input_map"] == {"LOGITS": "LOGITS"}
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "none"])
+def test_scores_that_are_not_softmax_stand_in_the_configuration(kind: str) -> None:
+    parameters = configurations(Deployment(scores=kind))["postprocess"]["parameters"]
+    assert parameters == {"scores": {"string_value": kind}}
+    assert "parameters" not in configurations(Deployment())["postprocess"]

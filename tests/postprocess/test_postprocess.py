@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from ensemble.errors import ContractMismatch, InvalidInput
 from postprocess.answer import Answerer
 from postprocess.labels import load_labels
-from postprocess.scores import top_k
+from postprocess.scores import ranking, top_k
 from tests.conftest import ROOT
 
 LABELS = np.array([f"class {n}".encode() for n in range(6)], dtype=object)
@@ -91,3 +91,46 @@ def test_carriage_returns_are_not_part_of_a_name(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_bytes(b"a\r\nb \r\n")
     assert load_labels(path, 2).tolist() == [b"a", b"b"]
+
+
+def test_a_sigmoid_scores_each_class_by_itself() -> None:
+    logits = np.array([[2.0, -3.0, 0.0, 2.0]], np.float32)
+    classes, scores = ranking("sigmoid", "TYPE_FP32")(logits, 3)
+    assert classes.tolist() == [[0, 3, 2]]
+    np.testing.assert_allclose(scores, [[0.880797, 0.880797, 0.5]], rtol=1e-6)
+    assert (classes.dtype, scores.dtype) == (np.int32, np.float32)
+
+
+def test_a_sigmoid_overflows_nowhere_and_keeps_the_small_ones() -> None:
+    logits = np.array([[200.0, -200.0, -20.0]], np.float32)
+    _, scores = ranking("sigmoid", "TYPE_FP32")(logits, 3)
+    np.testing.assert_allclose(scores, [[1.0, 2.061154e-9, 0.0]], rtol=1e-6)
+
+
+def test_a_models_own_probabilities_are_not_touched() -> None:
+    probabilities = np.array([[0.1, 0.7, 0.2], [0.5, 0.25, 0.25]], np.float32)
+    classes, scores = ranking("none", "TYPE_FP32")(probabilities, 2)
+    assert classes.tolist() == [[1, 2], [0, 1]]
+    np.testing.assert_array_equal(scores, np.array([[0.7, 0.2], [0.5, 0.25]], np.float32))
+    assert (classes.dtype, scores.dtype) == (np.int32, np.float32)
+
+
+@pytest.mark.parametrize("kind", ["softmax", "sigmoid", "none"])
+def test_half_precision_is_scored_as_what_it_stands_for(kind: str) -> None:
+    logits = np.random.default_rng(0).normal(size=(2, 6)).astype(np.float16)
+    got = Answerer(LABELS, 2, ranking(kind, "TYPE_FP16"))([logits])[0]
+    wide = Answerer(LABELS, 2, ranking(kind, "TYPE_FP32"))([logits.astype(np.float32)])[0]
+    assert not isinstance(got, InvalidInput)
+    assert got["SCORE"].dtype == np.float32
+    np.testing.assert_array_equal(got["SCORE"], wide["SCORE"])
+    np.testing.assert_array_equal(got["CLASS_ID"], wide["CLASS_ID"])
+
+
+def test_the_default_costs_no_wrapper() -> None:
+    assert ranking("softmax", "TYPE_FP32") is top_k
+
+
+@pytest.mark.parametrize(("kind", "data_type"), [("relu", "TYPE_FP32"), ("none", "TYPE_INT8")])
+def test_scores_of_an_unknown_kind_or_type_are_refused(kind: str, data_type: str) -> None:
+    with pytest.raises(ContractMismatch, match=f"got {kind} of {data_type}"):
+        ranking(kind, data_type)

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from ensemble.errors import ContractMismatch
+from ensemble.presets import PRESETS
 from ensemble.transform import Transform
 from preprocess.graph import build_pipeline
 from preprocess.reference import reference_pixels
@@ -27,7 +28,12 @@ TRANSFORMS = {
     "nearest": Transform(filter="nearest"),
     "aliased": Transform(antialias=False),
     "tensorflow": Transform(layout="HWC", colour="BGR", resize_shorter=224),
-    "torchvision": Transform(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)),
+    "stretched": Transform(resize="exact", crop_height=48, crop_width=192, resize_shorter=60),
+    "stretched, to even": Transform(
+        resize="exact", crop_height=47, crop_width=190, resize_shorter=60, rounding="torchvision"
+    ),
+    "half": Transform(dtype="FP16", layout="HWC"),
+    **{name: preset.transform for name, preset in PRESETS.items()},
 }
 SIZES = [(1, 1), (1, 37), (255, 257), (256, 256), (257, 1001), (900, 1200), (64, 2000), (33, 70)]
 
@@ -57,12 +63,16 @@ def test_dali_and_the_reference_agree_on_photographs(name: str, photograph: Path
     transform, encoded = TRANSFORMS[name], photograph.read_bytes()
     got, expected = dali_pixels(encoded, transform), reference_pixels(encoded, transform)
     assert got.shape == expected.shape == transform.pixels_shape
+    assert got.dtype == expected.dtype == {"FP32": np.float32, "FP16": np.float16}[transform.dtype]
     assert mean_levels(got, expected, transform) < MEAN_LEVELS
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_they_agree_on_awkward_sizes_of_noise(size: tuple[int, int]) -> None:
-    encoded, transform = noise_png(*size), Transform()
+@pytest.mark.parametrize(
+    "name", ["tandem", "tf-imagenet", "torchvision-imagenet", "stretched, to even"]
+)
+def test_they_agree_on_awkward_sizes_of_noise(name: str, size: tuple[int, int]) -> None:
+    encoded, transform = noise_png(*size), TRANSFORMS[name]
     got, expected = dali_pixels(encoded, transform), reference_pixels(encoded, transform)
     assert mean_levels(got, expected, transform) < MEAN_LEVELS
 
@@ -76,6 +86,7 @@ def test_they_agree_on_awkward_sizes_of_noise(size: tuple[int, int]) -> None:
         {"std": (64.0, 64.0, 64.0)},
         {"resize_shorter": 232},
         {"filter": "nearest"},
+        {"resize": "exact"},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -90,6 +101,10 @@ def test_a_transform_that_differs_in_one_field_is_noticed(wrong: dict[str, objec
     [
         ({"crop_height": 300}, "resize_shorter"),
         ({"filter": "bilinear"}, "filter"),
+        ({"resize": "longer"}, "resize"),
+        ({"resize": "exact", "resize_shorter": 223}, "resize_shorter"),
+        ({"dtype": "FP64"}, "dtype"),
+        ({"rounding": "floor"}, "rounding"),
         ({"layout": "NCHW"}, "layout"),
         ({"colour": "RGBA"}, "colour"),
         ({"std": (1.0, 0.0, 1.0)}, "std"),
@@ -102,11 +117,18 @@ def test_an_impossible_transform_is_refused_by_field(change: dict[str, object], 
 
 
 def test_a_transform_survives_its_file() -> None:
-    transform = TRANSFORMS["torchvision"]
+    transform = TRANSFORMS["torchvision-imagenet"]
     assert Transform.from_json(transform.to_json()) == transform
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"crop": 224}', '{"mean": 1'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"crop": 224}', '{"mean": 1', '{"mean": 1}', '{"crop_width": "1"}']
+)
 def test_a_broken_transform_file_is_named(text: str) -> None:
     with pytest.raises(ContractMismatch, match=r"t\.json"):
         Transform.from_json(text, "t.json")
+
+
+def test_a_stretch_has_the_proportions_of_the_crop() -> None:
+    transform = TRANSFORMS["stretched"]
+    assert transform.resized(10, 5000) == transform.resized(5000, 10) == (60, 240)

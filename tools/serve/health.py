@@ -129,7 +129,9 @@ def _request_body(inputs: list[Mapping[str, Any]]) -> tuple[bytes, int]:
             }
         )
         payload += data
-    header = json.dumps({"inputs": tensors}).encode()
+    # As bytes: Triton writes no FP16 as JSON.
+    answer = {"parameters": {"binary_data_output": True}}
+    header = json.dumps({"inputs": tensors} | answer).encode()
     return header + payload, len(header)
 
 

@@ -9,6 +9,7 @@ from ensemble.adapter import execute
 from ensemble.tensors import answers, check_declared, logits
 from postprocess.answer import Answerer
 from postprocess.labels import load_labels
+from postprocess.scores import ranking
 
 
 class TritonPythonModel:
@@ -19,10 +20,12 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         classes = int(config["input"][0]["dims"][0])
         top_k = int(config["output"][0]["dims"][0])
-        check_declared(config["input"], (logits(classes),))
+        data_type = config["input"][0]["data_type"]
+        kind = config["parameters"].get("scores", {}).get("string_value", "softmax")
+        check_declared(config["input"], (logits(classes, data_type),))
         check_declared(config["output"], answers(top_k))
         labels = load_labels(Path(__file__).with_name("labels.txt"), classes)
-        self.stage = Answerer(labels, top_k)
+        self.stage = Answerer(labels, top_k, ranking(kind, data_type))
 
     def execute(self, requests):
         """The best classes, one response a request."""
