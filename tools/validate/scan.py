@@ -18,7 +18,7 @@ Position = tuple[int, int]
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*)
       |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      |(?P<number>(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?[fF]?|\.\d+(?:[eE][+-]?\d+)?[fF]?))
+      |(?P<number>(?:0[xX][0-9a-fA-F]+|[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fF]?|\.[0-9]+(?:[eE][+-]?[0-9]+)?[fF]?))
       |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       |(?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
@@ -125,10 +125,9 @@ class _Walk:
         """Fields up to the closing mark; a descriptor of None only skips."""
         counts: dict[str, int] = {}
         while not (self._accept(end) if end else self._next.kind == "end"):
-            name = self._take()
-            if name.kind != "name":
-                self._at -= 1
+            if self._next.kind != "name":
                 raise self._stop(descriptor, path)
+            name = self._take()
             known = descriptor.fields_by_name.get(name.text) if descriptor else None
             if descriptor and known is None:
                 self._fault("field", name, path, descriptor)
@@ -165,10 +164,9 @@ class _Walk:
             self.message(inner, path, _CLOSING[opening.text])
             return
         minus = self._accept("-")
-        token = self._take()
-        if token.kind not in ("name", "number", "string"):
-            self._at -= 1
+        if self._next.kind not in ("name", "number", "string"):
             raise self._stop(descriptor, path)
+        token = self._take()
         while token.kind == "string" and self._next.kind == "string":
             self._take()
         if known is not None and not _fits(known, token, minus):
@@ -188,5 +186,5 @@ def _fits(known: Any, token: Token, minus: bool) -> bool:
     if known.type in (known.TYPE_FLOAT, known.TYPE_DOUBLE):
         return token.kind == "number" or token.text.lower() in ("inf", "infinity", "nan")
     unsigned = known.type in (known.TYPE_UINT32, known.TYPE_UINT64)
-    whole = token.kind == "number" and re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", token.text)
+    whole = token.kind == "number" and re.fullmatch(r"0[xX][0-9a-fA-F]+|[0-9]+", token.text)
     return bool(whole) and not (minus and unsigned)

@@ -46,11 +46,11 @@ class Case:
     hangs: bool = False
 
     def write(self, repository: Path) -> None:
-        """Put the files below ``repository``, byte for byte."""
+        """Put the files below ``repository``, byte for byte; ``\\udcXX`` is the byte XX."""
         for name, text in self.files.items():
             path = repository / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def alone(name: str, config: str | None, files: dict[str, str]) -> Case:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from tests.validate.corpus.base import BASE, with_input
 
 CONFIGURATIONS: dict[str, str | None] = {
+    "latin_comment": BASE + "# caf\udce9\n",
+    "latin_string": BASE.replace('"A"', '"caf\udce9"'),
+    "latin_parameter": BASE + 'parameters { key: "caf\udce9" value { string_value: "x" } }',
+    "arabic_digit": BASE.replace("size: 8", "size: \u0668"),
     "db_delayneg": BASE + "dynamic_batching { max_queue_delay_microseconds: -1 }",
     "db_delaystr": BASE + 'dynamic_batching { max_queue_delay_microseconds: "100" }',
     "db_delayf": BASE + "dynamic_batching { max_queue_delay_microseconds: 1.5 }",

@@ -24,6 +24,7 @@ NEVER = {
     "batch_timeout_micros": "TensorFlow Serving's; Triton's is max_queue_delay_microseconds",
 }
 """What to say of names that guides and other servers use."""
+_UNREADABLE = (text_format.ParseError, ValueError, RecursionError)
 _SCHEDULERS = ("dynamic_batching", "sequence_batching", "ensemble_scheduling")
 
 
@@ -33,7 +34,7 @@ def read_configuration(path: Path, target: Target) -> tuple[Source, list[Finding
     Fields that Triton does not know are reported and then passed over, so that the others are
     still checked. The message is None where the text can't be followed.
     """
-    text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+    text = path.read_bytes().decode("utf-8", errors="replace")
     walked = scan(text, ModelConfig.DESCRIPTOR)
     config, error = _parse(text)
     findings = list(_faults(path, walked, target))
@@ -47,11 +48,11 @@ def _parse(text: str) -> tuple[Any, str]:
     error = ""
     try:
         return text_format.Parse(text, ModelConfig()), ""
-    except (text_format.ParseError, UnicodeError, RecursionError) as problem:
+    except _UNREADABLE as problem:
         error = str(problem) or type(problem).__name__
     try:
         return text_format.Parse(text, ModelConfig(), allow_unknown_field=True), error
-    except (text_format.ParseError, UnicodeError, RecursionError):
+    except _UNREADABLE:
         return None, error
 
 
