@@ -64,7 +64,7 @@ def _run(model: ModelUnderTest) -> Ended:
         text=True,
     ) as process:
         try:
-            out, said = process.communicate(_absolute(model), model.time_limit_s)
+            out, said = process.communicate(encode(model) + "\n", model.time_limit_s)
             why = _why(process.returncode, said)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -72,11 +72,6 @@ def _run(model: ModelUnderTest) -> Ended:
             why = f"no end within {model.time_limit_s:g} s"
     lines = [json.loads(line) for line in out.splitlines() if line.endswith("]")]
     return Ended(lines, "" if ["end"] in lines else why)
-
-
-def _absolute(model: ModelUnderTest) -> str:
-    fields = json.loads(encode(model))
-    return json.dumps(fields | {"path": str(model.path.absolute())}) + "\n"
 
 
 def _why(code: int, said: str) -> str:

@@ -164,6 +164,7 @@ def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Fin
         under_test.largest_batch,
         memory.allowed_bytes(facts.model_bytes),
         say,
+        under_test.reference,
     )
     yield from check_dynamic(task)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +12,9 @@ import onnx
 from tools.validate.findings import Finding, Place, Rule
 from tools.validate.model import blame, inputs
 from tools.validate.model import graph as g
-from tools.validate.model.compare import Noise
+from tools.validate.model.compare import Noise, distance
 from tools.validate.model.prove import AloneRefused, Fault, NothingFits, Proof, Prover, Say
-from tools.validate.model.session import Refused, Session
+from tools.validate.model.session import Refused, Session, stack
 from tools.validate.rules import onnx as rules
 
 DYNAMIC_QUANTISERS = {
@@ -41,6 +42,7 @@ class Task:
         most: the largest batch.
         allowed_bytes: of memory.
         say: told what is about to be done.
+        reference: a model that it has to agree with.
     """
 
     place: Place
@@ -50,6 +52,7 @@ class Task:
     most: int
     allowed_bytes: int
     say: Say
+    reference: Path | None = None
 
 
 def check_dynamic(task: Task) -> Iterator[Finding]:
@@ -75,7 +78,9 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)
-    yield from _verdict(task, proof)
+    if not proof.faults:
+        yield from _against_reference(task, proof)
+        yield from _verdict(task, proof)
 
 
 def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
@@ -160,9 +165,27 @@ def _naming(node: onnx.NodeProto | None) -> str:
     return "" if node is None else f"{g.label(node)}: "
 
 
-def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
-    if proof.faults:
+def _against_reference(task: Task, proof: Proof) -> Iterator[Finding]:
+    """Both on one batch, of the size that the reference declares."""
+    if task.reference is None:
         return
+    fixed = g.fixed_batch(g.read(task.reference))
+    rows = next((fixed[name] for name in proof.items[0] if name in fixed), 1)
+    batch = stack(proof.items, [row % len(proof.items) for row in range(rows)])
+    ours = Session(task.source.loadable(), task.place.path.parent).run(batch)
+    try:
+        theirs = Session(task.reference, task.reference.parent).run(batch)
+    except Refused as refused:
+        yield rules.REFERENCE_DIFFERS.at(task.place, f"{task.reference} does not run: {refused}")
+        return
+    for name, value in theirs.items():
+        gap = distance(ours[name], value)
+        if gap > proof.noise.bound(name, [value]):
+            message = f"output {name!r} differs by {gap:.3g} from {task.reference} at batch {rows}"
+            yield rules.REFERENCE_DIFFERS.at(task.place, message)
+
+
+def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
     if proof.capped:
         yield rules.SIZE_CAPPED.at(task.place, proof.capped)
     yield rules.BATCHES.at(

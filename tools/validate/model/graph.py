@@ -85,6 +85,13 @@ def dims(value: onnx.ValueInfoProto) -> list[Dim] | None:
     ]
 
 
+def kind(value: onnx.ValueInfoProto) -> str:
+    """Name of the element type, as in ``FLOAT16``."""
+    number = value.type.tensor_type.elem_type
+    found = onnx.TensorProto.DataType.DESCRIPTOR.values_by_number.get(number)
+    return str(found.name) if found else f"type {number}"
+
+
 def show(shape: list[Dim] | None) -> str:
     """``[N, 3, 224, 224]``; what is not known is ``?``."""
     if shape is None:

@@ -137,7 +137,7 @@ def _symbols(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
 def _kinds(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
     for value in g.real_inputs(graph):
         shape = g.dims(value)
-        kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+        kind = g.kind(value)
         wants = [] if kind == "FLOAT" else [kind]
         if shape and len(shape) == 4 and shape[3] in (1, 3, 4) and shape[1] not in (1, 3, 4):
             wants.append("NHWC")

@@ -294,3 +294,11 @@ BATCHES = Rule(
     "The model was run at the sizes in the message, alone, permuted and among other neighbours.",
     "Nothing.",
 )
+REFERENCE_DIFFERS = Rule(
+    "O043",
+    "mended-model-differs",
+    ERROR,
+    "The mended model gives other answers than the one it was made from.",
+    "Both were run on the same batch.",
+    "Export the model again with a dynamic batch axis.",
+)
