@@ -291,7 +291,30 @@ def _instance_norm() -> Sketch:
     )
 
 
+def noisy(*further: onnx.NodeProto, kind: int = T.FLOAT) -> Sketch:
+    """Answers that differ by 2e-6 for each row of the batch, as other kernels' would."""
+    return Sketch(
+        [
+            node("Shape", "x", "shape"),
+            node("Gather", "shape zero", "n"),
+            node("Cast", "n", "nf", to=T.FLOAT),
+            node("Mul", "nf tiny", "step"),
+            node("Add", "step one", "factor"),
+            node("Mul", "x factor", "near"),
+            *further,
+        ],
+        outputs=[("y", kind, ["N", 8])],
+        weights={
+            "zero": whole(0),
+            "tiny": np.array(2e-6, np.float32),
+            "one": np.array(1, np.float32),
+            "fine": np.array(1e5, np.float32),
+        },
+    )
+
+
 GOOD = [
+    good("noise", noisy(node("Identity", "near", "y")), says=("e-05 of the largest",)),
     good("cnn", cnn()),
     good("mlp", _mlp()),
     good("two_inputs", _two_inputs()),

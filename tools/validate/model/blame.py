@@ -12,7 +12,7 @@ from tools.validate.model import graph as g
 from tools.validate.model.compare import Noise, distance, is_explained
 from tools.validate.model.session import Array, Feeds, Refused, Session, stack
 
-TENSORS_AT_ONCE = 32
+TENSORS_AT_ONCE = 16
 # Of shapes: their values follow the batch size by right.
 SHAPE_OPERATORS = {"Shape", "Size"}
 # In training mode it updates its running mean and variance, in place.
@@ -204,8 +204,9 @@ def _runs(
         session = Session(g.expose(model, names), case.folder, optimise)
         taken = {wanted.name for wanted in session.inputs}
         runs = [session.run({k: v for k, v in one.items() if k in taken}) for one in feeds]
+        del session
         for name in names:
-            yield name, [run.get(name) for run in runs]
+            yield name, [run.pop(name, None) for run in runs]
 
 
 def _row_axes(seen: Seen, rows: int) -> set[int]:

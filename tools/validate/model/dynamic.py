@@ -75,6 +75,9 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except NothingFits as refused:
         yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
         return
+    except Refused as refused:
+        yield rules.UNCHECKABLE.at(task.place, f"out of memory on one item: {refused}")
+        return
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)
@@ -186,8 +189,12 @@ def _against_reference(task: Task, proof: Proof) -> Iterator[Finding]:
 
 
 def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
-    if proof.capped:
-        yield rules.SIZE_CAPPED.at(task.place, proof.capped)
+    if max(proof.sizes) < task.most:
+        yield rules.SIZE_CAPPED.at(
+            task.place,
+            f"batch {task.most} was asked for and {max(proof.sizes)} is the largest that ran: "
+            f"{proof.costs}",
+        )
     yield rules.BATCHES.at(
         task.place,
         f"ran at {_sizes(proof.sizes)}; alone and in company answers differ by "

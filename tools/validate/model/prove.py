@@ -63,7 +63,7 @@ class Proof:
         sizes: batch sizes that ran.
         largest_difference: among answers that agree, as part of the largest value.
         largest_bound: the bound that it was held against, likewise.
-        capped: why the largest batch was not run; empty if it was.
+        costs: memory and time of an item.
         shapes: of each output for one item.
     """
 
@@ -73,7 +73,7 @@ class Proof:
     sizes: list[int] = field(default_factory=list)
     largest_difference: float = 0.0
     largest_bound: float = 0.0
-    capped: str = ""
+    costs: str = ""
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -93,6 +93,7 @@ class Prover:
 
         Raises:
             NothingFits: it takes none.
+            Refused: one item needs more memory than there is.
         """
         self._session, self._say = session, say
         self._items, self._alone = self._start(sizes)
@@ -109,6 +110,8 @@ class Prover:
             try:
                 return items, [self._session.run(item) for item in items]
             except Refused as refused:
+                if refused.is_memory:
+                    raise
                 words = words or str(refused)
         self._try_batches(self._make(next(recipes(self._session.inputs, sizes))), words)
         raise NothingFits(words)
@@ -133,9 +136,12 @@ class Prover:
         """
         if self._repeats() and self._finite_alone():
             self._counts_alone()
-            self._in_company([order for order in ORDERS if len(order) <= most])
-            if not self._proof.faults and most > ITEMS:
-                self._in_company([self._largest(most, allowed_bytes)])
+            size = min(most, self._affordable((0,), allowed_bytes, most))
+            self._in_company([order for order in ORDERS if len(order) <= size])
+            if not self._proof.faults and size > ITEMS:
+                size = self._affordable(ORDERS[-1], allowed_bytes, most)
+                order = np.random.default_rng(SEED).integers(0, ITEMS, size)
+                self._in_company([tuple(int(item) for item in order)] if size > ITEMS else [])
         return self._proof
 
     def _repeats(self) -> bool:
@@ -173,13 +179,15 @@ class Prover:
             try:
                 outputs = self._session.run(stack(self._items, order))
             except Refused as refused:
+                if refused.is_memory:
+                    return
                 message = f"runs at batch 1 and not at {len(order)}: {refused}"
-                return self._blame(rules.BATCH_REFUSED, "", order, message)
+                self._blame(rules.BATCH_REFUSED, "", order, message)
+                return
             for name, value in outputs.items():
                 self._compare(name, value, order)
             if len(order) not in self._proof.sizes:
                 self._proof.sizes.append(len(order))
-        return None
 
     def _compare(self, name: str, batch: Array, order: tuple[int, ...]) -> None:
         alone = [answers[name] for answers in self._alone]
@@ -201,7 +209,7 @@ class Prover:
         text = (
             f"in a batch of {len(order)} an answer is off by {gap:.3g}; noise is below {bound:.2g}"
         )
-        if batch.ndim == 2 and batch.shape[1] > 1:
+        if batch.ndim == 2 and batch.shape[1] > 1 and batch.dtype.kind == "f":
             text += f"; top-1 changes for {answers_flipped(batch, alone, order)} of {len(order)}"
         return self._blame(rules.LEAK, name, order, text)
 
@@ -215,22 +223,15 @@ class Prover:
         if all(fault.output != output for fault in self._proof.faults):
             self._proof.faults.append(Fault(rule, output, order, message))
 
-    def _largest(self, most: int, allowed_bytes: int) -> tuple[int, ...]:
-        """As many items as asked for, or as memory and time allow, in random order."""
-        batch, started_s = stack(self._items, ORDERS[-1]), time.monotonic()
-        needed = memory.growth_bytes(lambda: self._session.run(batch)) / ITEMS
-        took_s = (time.monotonic() - started_s) / ITEMS
+    def _affordable(self, order: tuple[int, ...], allowed_bytes: int, most: int) -> int:
+        """The largest batch, up to ``most``, that memory and time allow, judged by one run."""
+        batch, started_s = stack(self._items, order), time.monotonic()
+        needed = memory.growth_bytes(lambda: self._session.run(batch)) / len(order)
+        took_s = (time.monotonic() - started_s) / len(order)
         needed += sum(value.nbytes for value in self._items[0].values())
         free = allowed_bytes - memory.SPARE_BYTES - memory.resident_bytes()
-        size = min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s))
-        size = max(size, ITEMS + 1)
-        if size < most:
-            self._proof.capped = (
-                f"batch {most} was asked for and {size} run: an item takes about "
-                f"{needed / 1e6:.1f} MB and {took_s * 1000:.0f} ms"
-            )
-        order = np.random.default_rng(SEED).integers(0, ITEMS, size)
-        return tuple(int(item) for item in order)
+        self._proof.costs = f"{needed / 1e6:.1f} MB and {took_s * 1000:.0f} ms an item"
+        return max(2, min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s)))
 
 
 class AloneRefused(Exception):

@@ -37,6 +37,11 @@ class Refused(Exception):
     """ONNX Runtime does not load or does not run; the message is its own, on one line."""
 
     @property
+    def is_memory(self) -> bool:
+        """Whether it is for want of memory."""
+        return "bad_alloc" in str(self) or "allocate memory" in str(self)
+
+    @property
     def node(self) -> tuple[str, str] | None:
         """Operator and name of the node that it blames."""
         found = re.search(r"running (\w+) node\. Name:'(.*?)' Status", str(self))
