@@ -1,4 +1,4 @@
-"""The process that checks one model: a request on stdin, findings on stdout, one a line.
+"""The process that checks models: requests on stdin, findings on stdout, one a line.
 
 It is a process of its own because the file may be hostile: it may crash ONNX Runtime, take all
 memory or never end. What it says before that stays said.
@@ -153,7 +153,6 @@ def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator
 
 
 def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
-    memory.limit_address_space(facts.model_bytes)
     config = under_test.config
     batches = config is not None and config.max_batch_size > 0
     task = Task(
@@ -175,15 +174,18 @@ def _list(fixed: dict[str, int]) -> str:
 
 
 def main(stdin: TextIO, stdout: TextIO) -> None:
-    """Answers one request."""
+    """Answers each request; its last line is ``["end"]``."""
     onnxruntime.set_default_logger_severity(4)
 
     def tell(kind: str, *words: str) -> None:
         print(json.dumps([kind, *words]), file=stdout, flush=True)
 
-    for finding in check(decode(stdin.readline()), lambda what: tell("stage", what)):
-        tell("finding", finding.rule.code, finding.message)
-    tell("end")
+    for line in stdin:
+        under_test = decode(line)
+        memory.limit_address_space(under_test.path.parent)
+        for finding in check(under_test, lambda what: tell("stage", what)):
+            tell("finding", finding.rule.code, finding.message)
+        tell("end")
 
 
 if __name__ == "__main__":
