@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
 from ensemble.errors import ContractMismatch
-from tests.validate.zoo import Sketch
+from tests.validate.zoo import IMAGE, ROWS, Sketch, node, weight, whole
 from tests.validate.zoo_broken import declaring, flattening
-from tests.validate.zoo_good import cnn, external
+from tests.validate.zoo_good import HEAD_WEIGHTS, cnn, external
 from tools.validate.findings import failed
 from tools.validate.model import ModelUnderTest, check_model
 from tools.validate.model.mend import fix
 
 
-def written(folder: Path, sketch: Sketch) -> Path:
+def written(folder: Path, sketch: Callable[[Path], bytes]) -> Path:
     path = folder / "model.onnx"
     path.write_bytes(sketch(folder))
     return path
@@ -55,27 +57,52 @@ def test_external_data_go_along(tmp_path: Path) -> None:
 
 
 def _fixed(data: bytes) -> bytes:
-    import onnx
-
     model = onnx.ModelProto.FromString(data)
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 1
     return bytes(model.SerializeToString())
 
 
-@pytest.mark.parametrize("animal", ["softmax_over_batch", "fixed_batch_expanded", "truncated"])
-def test_a_deeper_fault_is_refused(tmp_path: Path, animal: str) -> None:
-    from tests.validate.zoo_broken import BROKEN, ROWS, node, whole
+def expanding() -> Sketch:
+    """Declared for four, and four inside too."""
+    to_four = node("Expand", "x to", "y", "expand")
+    return declaring(Sketch([to_four], [ROWS], weights={"to": whole(4, 8)}), 4, 4)
 
-    if animal == "fixed_batch_expanded":
-        nodes = [node("Expand", "x to", "y", "expand")]
-        content = declaring(Sketch(nodes, [ROWS], weights={"to": whole(4, 8)}), 4, 4)(tmp_path)
-    else:
-        content = next(one for one in BROKEN if one.name == animal).build(tmp_path)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(content)
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        expanding(),
+        declaring(Sketch([node("Softmax", "x", "y", axis=0)])),
+        lambda folder: cnn()(folder)[:-100],
+        lambda folder: b"",
+    ],
+    ids=["expanding", "leaking", "truncated", "empty"],
+)
+def test_a_deeper_fault_is_refused(tmp_path: Path, content) -> None:
+    path = written(tmp_path, content)
     with pytest.raises(ContractMismatch):
         fix(path, tmp_path / "mended.onnx")
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_another_models_weights_stay(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    path = tmp_path / "old" / "model.onnx"
+    path.write_bytes(_fixed(external(tmp_path / "old")))
+    (tmp_path / "new" / "weights.bin").write_bytes(b"another's")
+    with pytest.raises(ContractMismatch, match="got another file"):
+        fix(path, tmp_path / "new" / "model.onnx")
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["weights.bin"]
+
+
+def test_a_mended_model_that_answers_otherwise_is_found(tmp_path: Path) -> None:
+    path = written(tmp_path, cnn())
+    other = tmp_path / "other.onnx"
+    weights = {"w": weight(4, 3, 3, 3, seed=9), **HEAD_WEIGHTS}
+    other.write_bytes(Sketch(cnn().nodes, [IMAGE], weights=weights)(tmp_path))
+    found = list(check_model(ModelUnderTest(path, reference=other)))
+    assert "O043" in {finding.rule.code for finding in found}
 
 
 def test_the_original_is_never_written_over(tmp_path: Path) -> None:

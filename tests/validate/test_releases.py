@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import onnx
 import onnxruntime
 import pytest
@@ -32,7 +34,7 @@ def test_the_nearest_are_named() -> None:
 def test_numbers_only_grow() -> None:
     rows = [(one.container, one.takes.opset, one.takes.ir_version) for one in RELEASES]
     assert rows == sorted(rows)
-    for older, newer in zip(rows, rows[1:], strict=False):
+    for older, newer in pairwise(rows):
         assert older[1] <= newer[1]
         assert older[2] <= newer[2]
 
