@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import TensorProto as T
+from onnx import helper
 
-from tests.validate.zoo import ROWS, Animal, Sketch, broken, node
+from tests.validate.zoo import ROWS, Animal, Sketch, broken, node, value
 from tests.validate.zoo_good import cnn, external
 
 RELU = node("Relu", "x", "r")
@@ -65,7 +67,33 @@ def configured(name: str, code: str, says: str, **fields: str) -> Animal:
     )
 
 
+def _shape_unknown() -> Sketch:
+    """The rank of what a Loop carries is not inferred."""
+    body = helper.make_graph(
+        [node("Identity", "go", "on"), node("Neg", "a", "b")],
+        "body",
+        [value("i", T.INT64, []), value("go", T.BOOL, []), value("a", T.FLOAT, None)],
+        [value("on", T.BOOL, []), value("b", T.FLOAT, None)],
+    )
+    nodes = [node("Loop", "two _ x", "y", body=body)]
+    return Sketch(nodes, outputs=[("y", T.FLOAT, None)], weights={"two": np.array(2)})
+
+
+def _sequence(folder: Path) -> bytes:
+    model = Sketch([node("SequenceConstruct", "x x", "y")]).model()
+    model.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("y", T.FLOAT, ["N", 8]))
+    return bytes(model.SerializeToString())
+
+
 UNFIT = [
+    broken("shape_unknown", "O018 O042", None, _shape_unknown(), says=("'y'",)),
+    broken("sequence", "O019 O003", None, _sequence, says=("'y' is a sequence",)),
+    broken(
+        "input_shape_unknown",
+        "O018 O003",
+        None,
+        Sketch([node("Relu", "x", "y")], [("x", T.FLOAT, None)]),
+    ),
     broken("no_batch_axis", "O012 O003", None, _no_batch_axis(), says=("'s' [8]",)),
     broken("scalar_input", "O012 O003", None, _scalar_input(), says=("'s' []",)),
     broken("weights_missing", "O008 O003", None, without_weights, says=("weights.bin (absent)",)),

@@ -29,6 +29,8 @@ from tools.validate.rules import onnx as rules
 STOPS_A_RUN = {rules.UNKNOWN_OPERATOR, rules.CUSTOM_OPERATOR, rules.WEIGHTS_MISSING} | {
     rules.WEIGHTS_ESCAPE,
     rules.OUTPUT_ABSENT,
+    rules.SHAPE_UNKNOWN,
+    rules.NOT_A_TENSOR,
     rules.NO_BATCH_AXIS,
 }
 

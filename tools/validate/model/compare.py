@@ -42,7 +42,7 @@ class Noise:
         kind = dtype.name
         growth = UNITS[kind] * np.sqrt(1 + self.depth)
         scale = largest(alone)
-        reasoned = growth * max(np.finfo(dtype).eps * scale, self.sensitivity.get(name, 0.0))
+        reasoned = growth * max(float(np.finfo(dtype).eps) * scale, self.sensitivity.get(name, 0.0))
         return float(np.clip(reasoned, FLOOR[kind] * scale, CEILING[kind] * scale))
 
 

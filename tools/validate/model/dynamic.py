@@ -78,6 +78,10 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except Refused as refused:
         yield rules.UNCHECKABLE.at(task.place, f"out of memory on one item: {refused}")
         return
+    for name in sorted(session.without_shape - {fault.output for fault in proof.faults}):
+        yield rules.SHAPE_UNKNOWN.at(
+            task.place, f"output {name!r}: {list(proof.shapes[name])} seen"
+        )
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)

@@ -76,13 +76,19 @@ def real_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
 
 
 def dims(value: onnx.ValueInfoProto) -> list[Dim] | None:
-    """Declared dimensions: a number, a name, or None; None for a shape that is not declared."""
+    """Declared dimensions: a number, a name, or None; None for a shape that is not declared.
+
+    Some exporters write -1 for a free dimension; ONNX Runtime takes it so.
+    """
     if not value.type.tensor_type.HasField("shape"):
         return None
-    return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-        for dim in value.type.tensor_type.shape.dim
-    ]
+    return [_dim(dim) for dim in value.type.tensor_type.shape.dim]
+
+
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value) if dim.dim_value >= 0 else None
+    return dim.dim_param or None
 
 
 def kind(value: onnx.ValueInfoProto) -> str:

@@ -63,6 +63,7 @@ class Session:
     Attributes:
         inputs: those that a caller has to give.
         outputs: names.
+        without_shape: the outputs of which nothing is known, not even the rank.
     """
 
     def __init__(self, model: Path | bytes, folder: Path, optimise: bool = True) -> None:
@@ -85,7 +86,9 @@ class Session:
         except Exception as error:  # its exceptions have no common base of their own
             raise Refused(_one_line(error)) from error
         self.inputs = [Wanted(i.name, i.type, tuple(i.shape)) for i in self._session.get_inputs()]
-        self.outputs = [output.name for output in self._session.get_outputs()]
+        outputs = self._session.get_outputs()
+        self.outputs = [output.name for output in outputs]
+        self.without_shape = {output.name for output in outputs if not output.shape}
 
     def run(self, feeds: Feeds) -> dict[str, Array]:
         """Every output that is an array.

@@ -145,6 +145,22 @@ OUTPUT_SHAPE = Rule(
     "The model was run. Triton refuses an answer whose shape is not the declared one.",
     "Correct the declared dimensions of the output.",
 )
+SHAPE_UNKNOWN = Rule(
+    "O018",
+    "shape-unknown",
+    ERROR,
+    "A tensor has no declared shape and ONNX Runtime infers none, so it has no first dimension.",
+    "The onnxruntime backend wants at least one dimension, the first -1, in a model that batches.",
+    "Declare the shape, with a free batch axis.",
+)
+NOT_A_TENSOR = Rule(
+    "O019",
+    "not-a-tensor",
+    ERROR,
+    "An input or output is a sequence, a map or an optional value, which Triton can't pass on.",
+    "The onnxruntime backend takes tensors only.",
+    "Export without ZipMap (scikit-learn: `options={'zipmap': False}`), or end at the tensor.",
+)
 CONFIG_NAME = Rule(
     "O020",
     "config-tensor-unknown",
