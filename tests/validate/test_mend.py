@@ -12,7 +12,7 @@ import pytest
 
 from ensemble.errors import ContractMismatch
 from tests.validate.zoo import IMAGE, ROWS, Sketch, node, weight, whole
-from tests.validate.zoo_broken import declaring, flattening
+from tests.validate.zoo_broken import declaring, flattening, noting
 from tests.validate.zoo_good import HEAD_WEIGHTS, cnn, external
 from tools.validate.findings import failed
 from tools.validate.model import ModelUnderTest, check_model
@@ -47,7 +47,7 @@ def test_external_data_go_along(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     path = tmp_path / "old" / "model.onnx"
     path.write_bytes(external(tmp_path / "old"))
-    with pytest.raises(ContractMismatch, match="found none"):
+    with pytest.raises(ContractMismatch, match="this one does"):
         fix(path, tmp_path / "new" / "model.onnx")
     assert list((tmp_path / "new").iterdir()) == []
     path.write_bytes(_fixed(path.read_bytes()))
@@ -83,6 +83,12 @@ def test_a_deeper_fault_is_refused(tmp_path: Path, content) -> None:
     with pytest.raises(ContractMismatch):
         fix(path, tmp_path / "mended.onnx")
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_a_shape_noted_inside_is_left_out(tmp_path: Path) -> None:
+    changes = fix(written(tmp_path, noting), tmp_path / "mended.onnx")
+    assert changes == ("the shapes noted for 1 tensors inside are left out",)
+    assert not failed(tuple(check_model(ModelUnderTest(tmp_path / "mended.onnx"))))
 
 
 def test_another_models_weights_stay(tmp_path: Path) -> None:

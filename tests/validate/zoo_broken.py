@@ -36,6 +36,13 @@ def declaring(sketch: Sketch, first_in: int | str = 1, first_out: int | str = 1)
     return Sketch(sketch.nodes, inputs, outputs, sketch.weights)
 
 
+def noting(folder: Path) -> bytes:
+    """Free inputs and outputs, and a fixed shape noted for a tensor between."""
+    model = cnn().model()
+    model.graph.value_info.append(value("f", T.FLOAT, [1, 4]))
+    return bytes(model.SerializeToString())
+
+
 def flattening(first: int = 1) -> Sketch:
     """Reshape to a fixed batch before the last layer: the classic."""
     nodes = [
@@ -167,6 +174,7 @@ TIE = noisy(
     node("Cast", "large", "y", "step", to=T.INT64),
     kind=T.INT64,
 )
+NOTHING = {"zero": np.zeros(8, np.float32)}
 BATCH_SIZED = np.arange(32, dtype=np.float32).reshape(4, 8)
 BROKEN = [
     broken("fixed_batch", "O010 O032", "flatten", declaring(flattening()), says=("'x' (1)",)),
@@ -176,6 +184,7 @@ BROKEN = [
     broken("fixed_four_in_metadata", "O011", None, declaring(cnn(), 4, 4), says=("'x' (4)",)),
     broken("fixed_output_in_metadata", "O011", None, declaring(cnn(), "N", 1), says=("'y' (1)",)),
     broken("one_input_fixed_in_metadata", "O011", None, _fixed_side_input(), says=("'b' (1)",)),
+    broken("fixed_inside_metadata", "O011", None, noting, says=("infers output 'y' [1, 8]",)),
     broken("reshape_to_one", "O032", "flatten", flattening()),
     broken("reshape_to_four", "O032", "flatten", flattening(4), says=("batch 4 and not at 1",)),
     miscounting(
@@ -290,6 +299,12 @@ BROKEN = [
     ),
     broken("dropout_training", "O039", "dropout", _dropout()),
     broken("nan_in_company", "O037", "log", _nan_in_company()),
-    broken("nan_alone", "O037", "root", Sketch([node("Sqrt", "x", "y", "root")])),
+    broken("indifferent", "O044", None, Sketch([node("Mul", "x zero", "y")], weights=NOTHING)),
+    broken(
+        "nan_alone",
+        "O037",
+        "root",
+        Sketch([node("Cosh", "x", "c"), node("Acos", "c", "y", "root")]),
+    ),
     broken("wrong_output_dims", "O017 O042", None, _wrong_output_dims),
 ]

@@ -35,6 +35,9 @@ STOPS_A_RUN = {rules.UNKNOWN_OPERATOR, rules.CUSTOM_OPERATOR, rules.WEIGHTS_MISS
 }
 
 
+UNPROVED = {rules.NOT_RUN, rules.NO_INPUT_FITS}
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is kept of a model that was read: the model itself is large.
@@ -133,16 +136,18 @@ def _not_run(under_test: ModelUnderTest, facts: Facts, found: Sequence[Finding])
 
 def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
     """Runs it with its batch axis free, whatever it declares: is it more than the declaration?"""
-    place = Place(under_test.path)
     found = tuple(_dynamic(under_test, facts, say))
-    if facts.fixed and failed(found):
-        yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
-    for finding in found:
-        if facts.fixed and finding.rule is rules.BATCHES:
-            message = f"{_list(facts.fixed)}; fixable metadata: with -1 there it {finding.message}"
-            yield rules.FIXED_BATCH_METADATA.at(place, message)
-        else:
-            yield finding
+    if not facts.fixed:
+        yield from found
+        return
+    place, shown = Place(under_test.path), _list(facts.fixed)
+    ran = next((f"it {each.message}" for each in found if each.rule is rules.BATCHES), "it runs")
+    if failed(found) or UNPROVED & {finding.rule for finding in found}:
+        yield rules.FIXED_BATCH.at(place, shown)
+    else:
+        message = f"{shown}; fixable metadata: with -1 there {ran}"
+        yield rules.FIXED_BATCH_METADATA.at(place, message)
+    yield from (finding for finding in found if finding.rule is not rules.BATCHES)
 
 
 def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:

@@ -78,16 +78,13 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except Refused as refused:
         yield rules.UNCHECKABLE.at(task.place, f"out of memory on one item: {refused}")
         return
-    for name in sorted(session.without_shape - {fault.output for fault in proof.faults}):
-        yield rules.SHAPE_UNKNOWN.at(
-            task.place, f"output {name!r}: {list(proof.shapes[name])} seen"
-        )
+    inferred = session.shapes
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)
     if not proof.faults:
         yield from _against_reference(task, proof)
-        yield from _verdict(task, proof)
+        yield from _verdict(task, proof, inferred)
 
 
 def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
@@ -192,19 +189,31 @@ def _against_reference(task: Task, proof: Proof) -> Iterator[Finding]:
             yield rules.REFERENCE_DIFFERS.at(task.place, message)
 
 
-def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
+def _verdict(task: Task, proof: Proof, inferred: dict[str, list[g.Dim]]) -> Iterator[Finding]:
+    """What Triton makes of a model that batches: it reads the shapes that ONNX Runtime infers."""
     if max(proof.sizes) < task.most:
         yield rules.SIZE_CAPPED.at(
             task.place,
             f"batch {task.most} was asked for and {max(proof.sizes)} is the largest that ran: "
             f"{proof.costs}",
         )
-    yield rules.BATCHES.at(
-        task.place,
+    for name in sorted(name for name, shape in inferred.items() if not shape):
+        seen = list(proof.shapes[name])
+        yield rules.SHAPE_UNKNOWN.at(task.place, f"output {name!r}, for one item {seen}")
+    ran = (
         f"ran at {_sizes(proof.sizes)}; alone and in company answers differ by "
-        f"{proof.largest_difference:.1g} of the largest value, rounding noise of "
-        f"a path of {proof.noise.depth} nodes may reach {proof.largest_bound:.1g}",
+        f"{proof.largest_difference:.1g} of the largest value, rounding noise of a path of "
+        f"{proof.noise.depth} nodes may reach {proof.largest_bound:.1g}"
     )
+    fixed = {name: shape for name, shape in inferred.items() if shape and type(shape[0]) is int}
+    if fixed:
+        shown = ", ".join(f"output {name!r} {g.show(shape)}" for name, shape in fixed.items())
+        message = f"from the shapes noted inside the model ONNX Runtime infers {shown}"
+        yield rules.FIXED_BATCH_METADATA.at(task.place, f"{message}; fixable metadata: it {ran}")
+    elif proof.indifferent:
+        yield rules.INDIFFERENT.at(task.place, f"{len(proof.items)} items had one answer; it {ran}")
+    else:
+        yield rules.BATCHES.at(task.place, ran)
 
 
 def _sizes(sizes: Sequence[int]) -> str:

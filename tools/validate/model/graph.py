@@ -156,17 +156,11 @@ def fixed_batch(model: onnx.ModelProto) -> dict[str, int]:
     return {name: shape[0] for name, shape in shapes.items() if shape and type(shape[0]) is int}
 
 
-def free_batch(model: onnx.ModelProto, names: frozenset[str]) -> None:
-    """Frees the first dimension of the named inputs and outputs, in place.
-
-    The shapes noted for what lies between go too: they were inferred from the fixed batch, and
-    ONNX Runtime infers them anew.
-    """
+def free_dims(model: onnx.ModelProto, names: frozenset[str]) -> None:
+    """Frees the first dimension of the named inputs and outputs, in place."""
     for value in (*model.graph.input, *model.graph.output):
         if value.name in names:
             value.type.tensor_type.shape.dim[0].dim_param = BATCH
-    if names:
-        del model.graph.value_info[:]
 
 
 @dataclass(frozen=True)
@@ -177,9 +171,15 @@ class Source:
     freed: frozenset[str] = frozenset()
 
     def model(self) -> onnx.ModelProto:
-        """Read anew: a model is large, and kept only while it is worked on."""
+        """Read anew: a model is large, and kept only while it is worked on.
+
+        The shapes noted inside go with a freed batch: they were inferred from the fixed one, and
+        ONNX Runtime infers them anew.
+        """
         model = read(self.path)
-        free_batch(model, self.freed)
+        free_dims(model, self.freed)
+        if self.freed:
+            del model.graph.value_info[:]
         return model
 
     def loadable(self) -> Path | bytes:

@@ -37,7 +37,7 @@ def fix(path: Path, out: Path, release: Release = RELEASES[-1]) -> tuple[str, ..
         What was changed, one line each.
 
     Raises:
-        ContractMismatch: nothing is fixed, or the fault lies deeper than in the declared shapes.
+        ContractMismatch: it batches already, or the fault lies deeper than in the declared shapes.
     """
     if not out.parent.is_dir() or (out.exists() and out.samefile(path)):
         raise ContractMismatch(f"{out}: expected a new file in a folder that exists")
@@ -57,13 +57,16 @@ def _mend(path: Path, model: onnx.ModelProto, written: Path, release: Release) -
     batch = _batch(model)
     _copy_weights(model, path.parent, written.parent)
     changes: list[str] = []
-    faults = [f"{path}: expected a tensor whose first dimension is a number, found none"]
+    faults = list(_faults(ModelUnderTest(path, release=release)))
+    if not faults:
+        raise ContractMismatch(f"{path}: expected a model that does not batch, this one does")
     for step in (_free_shapes(model), _free_reshapes(model, batch)):
         made = list(step)
         if made:
             changes += made
             written.write_bytes(model.SerializeToString())
-            faults = list(_faults(path, written, release))
+            mended = ModelUnderTest(written, release=release, reference=path)
+            faults = list(_faults(mended))
             if not faults:
                 return tuple(changes)
     raise ContractMismatch(f"{path}: can't be mended: {'; '.join(faults)}")
@@ -77,9 +80,12 @@ def _batch(model: onnx.ModelProto) -> int:
 
 def _free_shapes(model: onnx.ModelProto) -> Iterator[str]:
     fixed = g.fixed_batch(model)
-    g.free_batch(model, frozenset(fixed))
+    g.free_dims(model, frozenset(fixed))
     for name, size in fixed.items():
         yield f"{name!r}: first dimension {size} is now {g.BATCH!r}"
+    if model.graph.value_info:
+        yield f"the shapes noted for {len(model.graph.value_info)} tensors inside are left out"
+        del model.graph.value_info[:]
 
 
 def _free_reshapes(model: onnx.ModelProto, batch: int) -> Iterator[str]:
@@ -104,8 +110,8 @@ def _free_reshapes(model: onnx.ModelProto, batch: int) -> Iterator[str]:
             yield f"{g.label(node)}: shape {was} is now {shape.tolist()}"
 
 
-def _faults(path: Path, written: Path, release: Release) -> Iterator[str]:
-    for finding in check_model(ModelUnderTest(written, release=release, reference=path)):
+def _faults(model: ModelUnderTest) -> Iterator[str]:
+    for finding in check_model(model):
         if finding.rule.severity is Severity.ERROR:
             yield f"{finding.rule.code} {finding.message}"
 

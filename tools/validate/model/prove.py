@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ ORDERS = ((0, 1), (2, 0, 1), (4, 0, 6), (0, 1, 2, 3, 4, 5, 6), (5, 3, 6, 0, 2, 4
 LARGEST_RUN_S = 1.0
 
 Say = Callable[[str], None]
+Rows = list[dict[str, Array]]
 
 
 class NothingFits(Exception):
@@ -65,6 +66,7 @@ class Proof:
         largest_bound: the bound that it was held against, likewise.
         costs: memory and time of an item.
         shapes: of each output for one item.
+        indifferent: all items have the same answer.
     """
 
     items: Sequence[Feeds]
@@ -75,6 +77,7 @@ class Proof:
     largest_bound: float = 0.0
     costs: str = ""
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    indifferent: bool = False
 
 
 class Prover:
@@ -98,17 +101,18 @@ class Prover:
         self._session, self._say = session, say
         self._items, self._alone = self._start(sizes)
         self._proof = Proof(self._items, Noise(depth, {}))
-        self._proof.shapes = {name: a.shape for name, a in self._alone[0].items()}
+        first = self._alone[0]
+        self._proof.indifferent = all(
+            distance(first[name], other[name]) == 0 for other in self._alone for name in first
+        )
+        self._proof.shapes = {name: a.shape for name, a in first.items()}
 
-    def _start(
-        self, sizes: dict[str, tuple[int, ...]]
-    ) -> tuple[list[dict[str, Array]], list[dict[str, Array]]]:
+    def _start(self, sizes: dict[str, tuple[int, ...]]) -> tuple[Rows, Rows]:
         words = ""
         for recipe in recipes(self._session.inputs, sizes):
             self._say("one item alone")
-            items = self._make(recipe)
             try:
-                return items, [self._session.run(item) for item in items]
+                return self._answered(recipe)
             except Refused as refused:
                 if refused.is_memory:
                     raise
@@ -116,7 +120,16 @@ class Prover:
         self._try_batches(self._make(next(recipes(self._session.inputs, sizes))), words)
         raise NothingFits(words)
 
-    def _make(self, recipe: Recipe) -> list[dict[str, Array]]:
+    def _answered(self, recipe: Recipe) -> tuple[Rows, Rows]:
+        """Items and answers; of positive numbers if others give NaN or infinity."""
+        items = self._make(recipe)
+        answers = [self._session.run(item) for item in items]
+        if recipe.positive or not any(map(_is_broken, _values(answers))):
+            return items, answers
+        again = self._answered(replace(recipe, positive=True))
+        return (items, answers) if any(map(_is_broken, _values(again[1]))) else again
+
+    def _make(self, recipe: Recipe) -> Rows:
         return make_items(self._session.inputs, recipe, ITEMS, np.random.default_rng(SEED))
 
     def _try_batches(self, items: Sequence[Feeds], words: str) -> None:
@@ -260,6 +273,10 @@ def _shape_fault(batch: Array, alone: Array, rows: int) -> tuple[Rule, str] | No
     if batch.dtype != alone.dtype or batch.shape[1:] != alone.shape[1:]:
         return rules.SHAPE_FOLLOWS_BATCH, f"in a batch of {rows} {got}"
     return None
+
+
+def _values(rows: Rows) -> Iterator[Array]:
+    return (value for row in rows for value in row.values())
 
 
 def _is_broken(value: Array) -> bool:

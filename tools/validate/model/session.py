@@ -63,7 +63,7 @@ class Session:
     Attributes:
         inputs: those that a caller has to give.
         outputs: names.
-        without_shape: the outputs of which nothing is known, not even the rank.
+        shapes: of the outputs, as inferred; empty where not even the rank is known.
     """
 
     def __init__(self, model: Path | bytes, folder: Path, optimise: bool = True) -> None:
@@ -88,7 +88,7 @@ class Session:
         self.inputs = [Wanted(i.name, i.type, tuple(i.shape)) for i in self._session.get_inputs()]
         outputs = self._session.get_outputs()
         self.outputs = [output.name for output in outputs]
-        self.without_shape = {output.name for output in outputs if not output.shape}
+        self.shapes = {output.name: list(output.shape) for output in outputs}
 
     def run(self, feeds: Feeds) -> dict[str, Array]:
         """Every output that is an array.

@@ -318,3 +318,11 @@ REFERENCE_DIFFERS = Rule(
     "Both were run on the same batch.",
     "Export the model again with a dynamic batch axis.",
 )
+INDIFFERENT = Rule(
+    "O044",
+    "answers-all-alike",
+    WARNING,
+    "All made-up items have the same answer, so nobody could tell if they were mixed up.",
+    "The model was run.",
+    "Look at the weights and the declared input range; prove batching with images of your own.",
+)
