@@ -35,6 +35,14 @@ def external(folder: Path) -> bytes:
     return (folder / "external.onnx").read_bytes()
 
 
+def minus_one(folder: Path) -> bytes:
+    """Free dimensions written as numbers, as PaddlePaddle does."""
+    model = cnn().model()
+    for tensor in (*model.graph.input, *model.graph.output):
+        tensor.type.tensor_type.shape.dim[0].dim_value = -1
+    return bytes(model.SerializeToString())
+
+
 def _attention() -> Sketch:
     return Sketch(
         [
@@ -291,9 +299,34 @@ def _instance_norm() -> Sketch:
     )
 
 
+def noisy(*further: onnx.NodeProto, kind: int = T.FLOAT) -> Sketch:
+    """Answers that differ by 2e-6 for each row of the batch, as other kernels' would."""
+    return Sketch(
+        [
+            node("Shape", "x", "shape"),
+            node("Gather", "shape zero", "n"),
+            node("Cast", "n", "nf", to=T.FLOAT),
+            node("Mul", "nf tiny", "step"),
+            node("Add", "step one", "factor"),
+            node("Mul", "x factor", "near"),
+            *further,
+        ],
+        outputs=[("y", kind, ["N", 8])],
+        weights={
+            "zero": whole(0),
+            "tiny": np.array(2e-6, np.float32),
+            "one": np.array(1, np.float32),
+            "fine": np.array(1e5, np.float32),
+        },
+    )
+
+
 GOOD = [
+    good("noise", noisy(node("Identity", "near", "y")), says=("e-05 of the largest",)),
     good("cnn", cnn()),
     good("mlp", _mlp()),
+    good("minus_one_for_free", minus_one),
+    good("wants_positive", Sketch([node("Sqrt", "x", "y")])),
     good("two_inputs", _two_inputs()),
     good("fp16", _fp16(), "O016", says=("FLOAT16",)),
     good("nhwc", _nhwc(), "O016", says=("NHWC",)),

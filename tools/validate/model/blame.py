@@ -12,7 +12,7 @@ from tools.validate.model import graph as g
 from tools.validate.model.compare import Noise, distance, is_explained
 from tools.validate.model.session import Array, Feeds, Refused, Session, stack
 
-TENSORS_AT_ONCE = 32
+TENSORS_AT_ONCE = 16
 # Of shapes: their values follow the batch size by right.
 SHAPE_OPERATORS = {"Shape", "Size"}
 # In training mode it updates its running mean and variance, in place.
@@ -132,9 +132,7 @@ def counting_node(case: Case, output: str) -> onnx.NodeProto | None:
         return None
     runs = _runs(case, model, list(maker), case.feeds)
     axes = {name: _row_axes(seen, len(case.order)) for name, seen in runs}
-    lost = {name for name, found in axes.items() if not found}
-    if axes[output]:
-        lost = {name for name, found in axes.items() if 0 not in found or len(found) > 1}
+    lost = {name for name, found in axes.items() if _is_lost(found, axes[output])}
     lost -= _from_shapes(model.graph) | _constant(model.graph)
     node = maker[output]
     while before := next((name for name in node.input if name in lost), None):
@@ -206,8 +204,9 @@ def _runs(
         session = Session(g.expose(model, names), case.folder, optimise)
         taken = {wanted.name for wanted in session.inputs}
         runs = [session.run({k: v for k, v in one.items() if k in taken}) for one in feeds]
+        del session
         for name in names:
-            yield name, [run.get(name) for run in runs]
+            yield name, [run.pop(name, None) for run in runs]
 
 
 def _row_axes(seen: Seen, rows: int) -> set[int]:
@@ -221,6 +220,13 @@ def _row_axes(seen: Seen, rows: int) -> set[int]:
         for axis, size in enumerate(batch)
         if size == rows and all(one[axis] == 1 for one in alone)
     }
+
+
+def _is_lost(axes: set[int], at_output: set[int]) -> bool:
+    """Whether rows are missing, turned or crossed, as they are at the output."""
+    if len(at_output) > 1:
+        return len(axes) > 1
+    return 0 not in axes if at_output else not axes
 
 
 def _from_shapes(graph: onnx.GraphProto) -> set[str]:

@@ -15,6 +15,7 @@ from tools.validate.model.request import ModelUnderTest, encode
 from tools.validate.rules import onnx as rules
 
 ROOT = Path(__file__).resolve().parents[3]
+COMMAND = [sys.executable, "-m", "tools.validate.model.child"]
 RULES = {rule.code: rule for rule in vars(rules).values() if isinstance(rule, Rule)}
 
 
@@ -54,9 +55,8 @@ def check_model(model: ModelUnderTest) -> Iterator[Finding]:
 
 
 def _run(model: ModelUnderTest) -> Ended:
-    command = [sys.executable, "-m", "tools.validate.model.child"]
     with subprocess.Popen(
-        command,
+        COMMAND,
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -64,8 +64,8 @@ def _run(model: ModelUnderTest) -> Ended:
         text=True,
     ) as process:
         try:
-            out, said = process.communicate(_absolute(model), model.time_limit_s)
-            why = _why(process.returncode, said)
+            out, said = process.communicate(encode(model) + "\n", model.time_limit_s)
+            why = explain(process.returncode, said)
         except subprocess.TimeoutExpired:
             process.kill()
             out, said = process.communicate()
@@ -74,12 +74,8 @@ def _run(model: ModelUnderTest) -> Ended:
     return Ended(lines, "" if ["end"] in lines else why)
 
 
-def _absolute(model: ModelUnderTest) -> str:
-    fields = json.loads(encode(model))
-    return json.dumps(fields | {"path": str(model.path.absolute())}) + "\n"
-
-
-def _why(code: int, said: str) -> str:
+def explain(code: int, said: str) -> str:
+    """Why a process ended, from its exit code and what it wrote to stderr, in a line."""
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
     last = said.strip().splitlines()[-1:] or ["no reason given"]

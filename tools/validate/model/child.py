@@ -1,4 +1,4 @@
-"""The process that checks one model: a request on stdin, findings on stdout, one a line.
+"""The process that checks models: requests on stdin, findings on stdout, one a line.
 
 It is a process of its own because the file may be hostile: it may crash ONNX Runtime, take all
 memory or never end. What it says before that stays said.
@@ -29,8 +29,13 @@ from tools.validate.rules import onnx as rules
 STOPS_A_RUN = {rules.UNKNOWN_OPERATOR, rules.CUSTOM_OPERATOR, rules.WEIGHTS_MISSING} | {
     rules.WEIGHTS_ESCAPE,
     rules.OUTPUT_ABSENT,
+    rules.SHAPE_UNKNOWN,
+    rules.NOT_A_TENSOR,
     rules.NO_BATCH_AXIS,
 }
+
+
+UNPROVED = {rules.NOT_RUN, rules.NO_INPUT_FITS}
 
 
 @dataclass(frozen=True)
@@ -131,16 +136,18 @@ def _not_run(under_test: ModelUnderTest, facts: Facts, found: Sequence[Finding])
 
 def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
     """Runs it with its batch axis free, whatever it declares: is it more than the declaration?"""
-    place = Place(under_test.path)
     found = tuple(_dynamic(under_test, facts, say))
-    if facts.fixed and failed(found):
-        yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
-    for finding in found:
-        if facts.fixed and finding.rule is rules.BATCHES:
-            message = f"{_list(facts.fixed)}; fixable metadata: with -1 there it {finding.message}"
-            yield rules.FIXED_BATCH_METADATA.at(place, message)
-        else:
-            yield finding
+    if not facts.fixed:
+        yield from found
+        return
+    place, shown = Place(under_test.path), _list(facts.fixed)
+    ran = next((f"it {each.message}" for each in found if each.rule is rules.BATCHES), "it runs")
+    if failed(found) or UNPROVED & {finding.rule for finding in found}:
+        yield rules.FIXED_BATCH.at(place, shown)
+    else:
+        message = f"{shown}; fixable metadata: with -1 there {ran}"
+        yield rules.FIXED_BATCH_METADATA.at(place, message)
+    yield from (finding for finding in found if finding.rule is not rules.BATCHES)
 
 
 def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
@@ -153,7 +160,6 @@ def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator
 
 
 def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
-    memory.limit_address_space(facts.model_bytes)
     config = under_test.config
     batches = config is not None and config.max_batch_size > 0
     task = Task(
@@ -164,6 +170,7 @@ def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Fin
         under_test.largest_batch,
         memory.allowed_bytes(facts.model_bytes),
         say,
+        under_test.reference,
     )
     yield from check_dynamic(task)
 
@@ -174,15 +181,18 @@ def _list(fixed: dict[str, int]) -> str:
 
 
 def main(stdin: TextIO, stdout: TextIO) -> None:
-    """Answers one request."""
+    """Answers each request; its last line is ``["end"]``."""
     onnxruntime.set_default_logger_severity(4)
 
     def tell(kind: str, *words: str) -> None:
         print(json.dumps([kind, *words]), file=stdout, flush=True)
 
-    for finding in check(decode(stdin.readline()), lambda what: tell("stage", what)):
-        tell("finding", finding.rule.code, finding.message)
-    tell("end")
+    for line in stdin:
+        under_test = decode(line)
+        memory.limit_address_space(under_test.path.parent)
+        for finding in check(under_test, lambda what: tell("stage", what)):
+            tell("finding", finding.rule.code, finding.message)
+        tell("end")
 
 
 if __name__ == "__main__":

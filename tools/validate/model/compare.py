@@ -42,7 +42,7 @@ class Noise:
         kind = dtype.name
         growth = UNITS[kind] * np.sqrt(1 + self.depth)
         scale = largest(alone)
-        reasoned = growth * max(np.finfo(dtype).eps * scale, self.sensitivity.get(name, 0.0))
+        reasoned = growth * max(float(np.finfo(dtype).eps) * scale, self.sensitivity.get(name, 0.0))
         return float(np.clip(reasoned, FLOOR[kind] * scale, CEILING[kind] * scale))
 
 
@@ -63,7 +63,7 @@ def distance(left: Array, right: Array) -> float:
     if same.all():
         return 0.0
     gap = np.abs(left[~same].astype(np.float64) - right[~same].astype(np.float64))
-    return float(np.nan_to_num(gap, nan=np.inf).max())
+    return float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max())
 
 
 def origin(batch: Array, alone: Sequence[Array], order: Sequence[int], bound: float) -> list[int]:

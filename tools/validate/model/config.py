@@ -84,7 +84,7 @@ def _names(place: Place, kind: str, extra: set[str], expected: set[str]) -> Iter
 def _compare(
     place: Place, tensor: Any, value: onnx.ValueInfoProto, batches: bool
 ) -> Iterator[Finding]:
-    element = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+    element = g.kind(value)
     wanted = f"TYPE_{TRITON_TYPES.get(element, 'INVALID')}"
     got = type(tensor).DESCRIPTOR.fields_by_name["data_type"].enum_type
     name = got.values_by_number[tensor.data_type].name

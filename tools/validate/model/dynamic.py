@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +12,9 @@ import onnx
 from tools.validate.findings import Finding, Place, Rule
 from tools.validate.model import blame, inputs
 from tools.validate.model import graph as g
-from tools.validate.model.compare import Noise
+from tools.validate.model.compare import Noise, distance
 from tools.validate.model.prove import AloneRefused, Fault, NothingFits, Proof, Prover, Say
-from tools.validate.model.session import Refused, Session
+from tools.validate.model.session import Refused, Session, stack
 from tools.validate.rules import onnx as rules
 
 DYNAMIC_QUANTISERS = {
@@ -41,6 +42,7 @@ class Task:
         most: the largest batch.
         allowed_bytes: of memory.
         say: told what is about to be done.
+        reference: a model that it has to agree with.
     """
 
     place: Place
@@ -50,6 +52,7 @@ class Task:
     most: int
     allowed_bytes: int
     say: Say
+    reference: Path | None = None
 
 
 def check_dynamic(task: Task) -> Iterator[Finding]:
@@ -72,10 +75,16 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except NothingFits as refused:
         yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
         return
+    except Refused as refused:
+        yield rules.UNCHECKABLE.at(task.place, f"out of memory on one item: {refused}")
+        return
+    inferred = session.shapes
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)
-    yield from _verdict(task, proof)
+    if not proof.faults:
+        yield from _against_reference(task, proof)
+        yield from _verdict(task, proof, inferred)
 
 
 def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
@@ -160,17 +169,51 @@ def _naming(node: onnx.NodeProto | None) -> str:
     return "" if node is None else f"{g.label(node)}: "
 
 
-def _verdict(task: Task, proof: Proof) -> Iterator[Finding]:
-    if proof.faults:
+def _against_reference(task: Task, proof: Proof) -> Iterator[Finding]:
+    """Both on one batch, of the size that the reference declares."""
+    if task.reference is None:
         return
-    if proof.capped:
-        yield rules.SIZE_CAPPED.at(task.place, proof.capped)
-    yield rules.BATCHES.at(
-        task.place,
+    fixed = g.fixed_batch(g.read(task.reference))
+    rows = next((fixed[name] for name in proof.items[0] if name in fixed), 1)
+    batch = stack(proof.items, [row % len(proof.items) for row in range(rows)])
+    ours = Session(task.source.loadable(), task.place.path.parent).run(batch)
+    try:
+        theirs = Session(task.reference, task.reference.parent).run(batch)
+    except Refused as refused:
+        yield rules.REFERENCE_DIFFERS.at(task.place, f"{task.reference} does not run: {refused}")
+        return
+    for name, value in theirs.items():
+        gap = distance(ours[name], value)
+        if gap > proof.noise.bound(name, [value]):
+            message = f"output {name!r} differs by {gap:.3g} from {task.reference} at batch {rows}"
+            yield rules.REFERENCE_DIFFERS.at(task.place, message)
+
+
+def _verdict(task: Task, proof: Proof, inferred: dict[str, list[g.Dim]]) -> Iterator[Finding]:
+    """What Triton makes of a model that batches: it reads the shapes that ONNX Runtime infers."""
+    if max(proof.sizes) < task.most:
+        yield rules.SIZE_CAPPED.at(
+            task.place,
+            f"batch {task.most} was asked for and {max(proof.sizes)} is the largest that ran: "
+            f"{proof.costs}",
+        )
+    for name in sorted(name for name, shape in inferred.items() if not shape):
+        seen = list(proof.shapes[name])
+        yield rules.SHAPE_UNKNOWN.at(task.place, f"output {name!r}, for one item {seen}")
+    ran = (
         f"ran at {_sizes(proof.sizes)}; alone and in company answers differ by "
-        f"{proof.largest_difference:.1g} of the largest value, rounding noise of "
-        f"a path of {proof.noise.depth} nodes may reach {proof.largest_bound:.1g}",
+        f"{proof.largest_difference:.1g} of the largest value, rounding noise of a path of "
+        f"{proof.noise.depth} nodes may reach {proof.largest_bound:.1g}"
     )
+    fixed = {name: shape for name, shape in inferred.items() if shape and type(shape[0]) is int}
+    if fixed:
+        shown = ", ".join(f"output {name!r} {g.show(shape)}" for name, shape in fixed.items())
+        message = f"from the shapes noted inside the model ONNX Runtime infers {shown}"
+        yield rules.FIXED_BATCH_METADATA.at(task.place, f"{message}; fixable metadata: it {ran}")
+    elif proof.indifferent:
+        yield rules.INDIFFERENT.at(task.place, f"{len(proof.items)} items had one answer; it {ran}")
+    else:
+        yield rules.BATCHES.at(task.place, ran)
 
 
 def _sizes(sizes: Sequence[int]) -> str:

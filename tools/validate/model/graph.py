@@ -76,13 +76,26 @@ def real_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
 
 
 def dims(value: onnx.ValueInfoProto) -> list[Dim] | None:
-    """Declared dimensions: a number, a name, or None; None for a shape that is not declared."""
+    """Declared dimensions: a number, a name, or None; None for a shape that is not declared.
+
+    Some exporters write -1 for a free dimension; ONNX Runtime takes it so.
+    """
     if not value.type.tensor_type.HasField("shape"):
         return None
-    return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-        for dim in value.type.tensor_type.shape.dim
-    ]
+    return [_dim(dim) for dim in value.type.tensor_type.shape.dim]
+
+
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value) if dim.dim_value >= 0 else None
+    return dim.dim_param or None
+
+
+def kind(value: onnx.ValueInfoProto) -> str:
+    """Name of the element type, as in ``FLOAT16``."""
+    number = value.type.tensor_type.elem_type
+    found = onnx.TensorProto.DataType.DESCRIPTOR.values_by_number.get(number)
+    return str(found.name) if found else f"type {number}"
 
 
 def show(shape: list[Dim] | None) -> str:
@@ -143,17 +156,11 @@ def fixed_batch(model: onnx.ModelProto) -> dict[str, int]:
     return {name: shape[0] for name, shape in shapes.items() if shape and type(shape[0]) is int}
 
 
-def free_batch(model: onnx.ModelProto, names: frozenset[str]) -> None:
-    """Frees the first dimension of the named inputs and outputs, in place.
-
-    The shapes noted for what lies between go too: they were inferred from the fixed batch, and
-    ONNX Runtime infers them anew.
-    """
+def free_dims(model: onnx.ModelProto, names: frozenset[str]) -> None:
+    """Frees the first dimension of the named inputs and outputs, in place."""
     for value in (*model.graph.input, *model.graph.output):
         if value.name in names:
             value.type.tensor_type.shape.dim[0].dim_param = BATCH
-    if names:
-        del model.graph.value_info[:]
 
 
 @dataclass(frozen=True)
@@ -164,9 +171,15 @@ class Source:
     freed: frozenset[str] = frozenset()
 
     def model(self) -> onnx.ModelProto:
-        """Read anew: a model is large, and kept only while it is worked on."""
+        """Read anew: a model is large, and kept only while it is worked on.
+
+        The shapes noted inside go with a freed batch: they were inferred from the fixed one, and
+        ONNX Runtime infers them anew.
+        """
         model = read(self.path)
-        free_batch(model, self.freed)
+        free_dims(model, self.freed)
+        if self.freed:
+            del model.graph.value_info[:]
         return model
 
     def loadable(self) -> Path | bytes:

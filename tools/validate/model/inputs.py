@@ -26,12 +26,14 @@ class Recipe:
         length: of any other free axis.
         below: whole numbers stay below this, so that they are valid indices.
         sizes: input name to its dimensions without the batch, -1 where free (from a config).
+        positive: leaves out what is below 0, for models that take a root or a logarithm.
     """
 
     side: int
     length: int
     below: int
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    positive: bool = False
 
 
 def recipes(inputs: Sequence[Wanted], sizes: dict[str, tuple[int, ...]]) -> Iterator[Recipe]:
@@ -67,7 +69,7 @@ def _value(one: Wanted, recipe: Recipe, rng: np.random.Generator) -> Array:
     if dtype.kind in "iu":
         return rng.integers(0, min(recipe.below, np.iinfo(dtype).max), shape).astype(dtype)
     values = _image(shape, rng) if is_image else rng.normal(0, rng.uniform(0.5, 2), shape)
-    return values.astype(dtype)
+    return (np.abs(values) if recipe.positive else values).astype(dtype)
 
 
 def _shape(one: Wanted, recipe: Recipe) -> tuple[int, ...]:

@@ -29,8 +29,13 @@ def allowed_bytes(model_bytes: int) -> int:
     return ALLOWED_PER_MODEL * model_bytes + ALLOWED_BASE_BYTES
 
 
-def limit_address_space(model_bytes: int) -> None:
-    """From here on an allocation far beyond what is allowed fails, instead of the machine."""
+def limit_address_space(folder: Path) -> None:
+    """From here on an allocation far beyond what a model needs fails, instead of the machine.
+
+    Args:
+        folder: of the model and its external data.
+    """
+    model_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     now = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE_BYTES
     most = now + allowed_bytes(model_bytes) + ADDRESS_SPACE_MARGIN_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))

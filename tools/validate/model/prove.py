@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ ORDERS = ((0, 1), (2, 0, 1), (4, 0, 6), (0, 1, 2, 3, 4, 5, 6), (5, 3, 6, 0, 2, 4
 LARGEST_RUN_S = 1.0
 
 Say = Callable[[str], None]
+Rows = list[dict[str, Array]]
 
 
 class NothingFits(Exception):
@@ -63,8 +64,9 @@ class Proof:
         sizes: batch sizes that ran.
         largest_difference: among answers that agree, as part of the largest value.
         largest_bound: the bound that it was held against, likewise.
-        capped: why the largest batch was not run; empty if it was.
+        costs: memory and time of an item.
         shapes: of each output for one item.
+        indifferent: all items have the same answer.
     """
 
     items: Sequence[Feeds]
@@ -73,8 +75,9 @@ class Proof:
     sizes: list[int] = field(default_factory=list)
     largest_difference: float = 0.0
     largest_bound: float = 0.0
-    capped: str = ""
+    costs: str = ""
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    indifferent: bool = False
 
 
 class Prover:
@@ -93,27 +96,40 @@ class Prover:
 
         Raises:
             NothingFits: it takes none.
+            Refused: one item needs more memory than there is.
         """
         self._session, self._say = session, say
         self._items, self._alone = self._start(sizes)
         self._proof = Proof(self._items, Noise(depth, {}))
-        self._proof.shapes = {name: a.shape for name, a in self._alone[0].items()}
+        first = self._alone[0]
+        self._proof.indifferent = all(
+            distance(first[name], other[name]) == 0 for other in self._alone for name in first
+        )
+        self._proof.shapes = {name: a.shape for name, a in first.items()}
 
-    def _start(
-        self, sizes: dict[str, tuple[int, ...]]
-    ) -> tuple[list[dict[str, Array]], list[dict[str, Array]]]:
+    def _start(self, sizes: dict[str, tuple[int, ...]]) -> tuple[Rows, Rows]:
         words = ""
         for recipe in recipes(self._session.inputs, sizes):
             self._say("one item alone")
-            items = self._make(recipe)
             try:
-                return items, [self._session.run(item) for item in items]
+                return self._answered(recipe)
             except Refused as refused:
+                if refused.is_memory:
+                    raise
                 words = words or str(refused)
         self._try_batches(self._make(next(recipes(self._session.inputs, sizes))), words)
         raise NothingFits(words)
 
-    def _make(self, recipe: Recipe) -> list[dict[str, Array]]:
+    def _answered(self, recipe: Recipe) -> tuple[Rows, Rows]:
+        """Items and answers; of positive numbers if others give NaN or infinity."""
+        items = self._make(recipe)
+        answers = [self._session.run(item) for item in items]
+        if recipe.positive or not any(map(_is_broken, _values(answers))):
+            return items, answers
+        again = self._answered(replace(recipe, positive=True))
+        return (items, answers) if any(map(_is_broken, _values(again[1]))) else again
+
+    def _make(self, recipe: Recipe) -> Rows:
         return make_items(self._session.inputs, recipe, ITEMS, np.random.default_rng(SEED))
 
     def _try_batches(self, items: Sequence[Feeds], words: str) -> None:
@@ -133,9 +149,12 @@ class Prover:
         """
         if self._repeats() and self._finite_alone():
             self._counts_alone()
-            self._in_company([order for order in ORDERS if len(order) <= most])
-            if not self._proof.faults and most > ITEMS:
-                self._in_company([self._largest(most, allowed_bytes)])
+            size = min(most, self._affordable((0,), allowed_bytes, most))
+            self._in_company([order for order in ORDERS if len(order) <= size])
+            if not self._proof.faults and size > ITEMS:
+                size = self._affordable(ORDERS[-1], allowed_bytes, most)
+                order = np.random.default_rng(SEED).integers(0, ITEMS, size)
+                self._in_company([tuple(int(item) for item in order)] if size > ITEMS else [])
         return self._proof
 
     def _repeats(self) -> bool:
@@ -173,13 +192,15 @@ class Prover:
             try:
                 outputs = self._session.run(stack(self._items, order))
             except Refused as refused:
+                if refused.is_memory:
+                    return
                 message = f"runs at batch 1 and not at {len(order)}: {refused}"
-                return self._blame(rules.BATCH_REFUSED, "", order, message)
+                self._blame(rules.BATCH_REFUSED, "", order, message)
+                return
             for name, value in outputs.items():
                 self._compare(name, value, order)
             if len(order) not in self._proof.sizes:
                 self._proof.sizes.append(len(order))
-        return None
 
     def _compare(self, name: str, batch: Array, order: tuple[int, ...]) -> None:
         alone = [answers[name] for answers in self._alone]
@@ -201,7 +222,7 @@ class Prover:
         text = (
             f"in a batch of {len(order)} an answer is off by {gap:.3g}; noise is below {bound:.2g}"
         )
-        if batch.ndim == 2 and batch.shape[1] > 1:
+        if batch.ndim == 2 and batch.shape[1] > 1 and batch.dtype.kind == "f":
             text += f"; top-1 changes for {answers_flipped(batch, alone, order)} of {len(order)}"
         return self._blame(rules.LEAK, name, order, text)
 
@@ -215,22 +236,15 @@ class Prover:
         if all(fault.output != output for fault in self._proof.faults):
             self._proof.faults.append(Fault(rule, output, order, message))
 
-    def _largest(self, most: int, allowed_bytes: int) -> tuple[int, ...]:
-        """As many items as asked for, or as memory and time allow, in random order."""
-        batch, started_s = stack(self._items, ORDERS[-1]), time.monotonic()
-        needed = memory.growth_bytes(lambda: self._session.run(batch)) / ITEMS
-        took_s = (time.monotonic() - started_s) / ITEMS
+    def _affordable(self, order: tuple[int, ...], allowed_bytes: int, most: int) -> int:
+        """The largest batch, up to ``most``, that memory and time allow, judged by one run."""
+        batch, started_s = stack(self._items, order), time.monotonic()
+        needed = memory.growth_bytes(lambda: self._session.run(batch)) / len(order)
+        took_s = (time.monotonic() - started_s) / len(order)
         needed += sum(value.nbytes for value in self._items[0].values())
         free = allowed_bytes - memory.SPARE_BYTES - memory.resident_bytes()
-        size = min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s))
-        size = max(size, ITEMS + 1)
-        if size < most:
-            self._proof.capped = (
-                f"batch {most} was asked for and {size} run: an item takes about "
-                f"{needed / 1e6:.1f} MB and {took_s * 1000:.0f} ms"
-            )
-        order = np.random.default_rng(SEED).integers(0, ITEMS, size)
-        return tuple(int(item) for item in order)
+        self._proof.costs = f"{needed / 1e6:.1f} MB and {took_s * 1000:.0f} ms an item"
+        return max(2, min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s)))
 
 
 class AloneRefused(Exception):
@@ -259,6 +273,10 @@ def _shape_fault(batch: Array, alone: Array, rows: int) -> tuple[Rule, str] | No
     if batch.dtype != alone.dtype or batch.shape[1:] != alone.shape[1:]:
         return rules.SHAPE_FOLLOWS_BATCH, f"in a batch of {rows} {got}"
     return None
+
+
+def _values(rows: Rows) -> Iterator[Array]:
+    return (value for row in rows for value in row.values())
 
 
 def _is_broken(value: Array) -> bool:

@@ -23,6 +23,7 @@ class ModelUnderTest:
         max_batch_size: overrides the configuration's; 0 means that it need not batch.
         release: the Triton that is to load it.
         run: whether to run it in ONNX Runtime; without, only what is written is checked.
+        reference: another model that it has to agree with, at the batch that this one declares.
         time_limit_s: after which the check is ended.
     """
 
@@ -31,6 +32,7 @@ class ModelUnderTest:
     max_batch_size: int | None = None
     release: Release = RELEASES[-1]
     run: bool = True
+    reference: Path | None = None
     time_limit_s: float = 120.0
 
     @property
@@ -46,7 +48,8 @@ def encode(model: ModelUnderTest) -> str:
     config = model.config and base64.b64encode(model.config.SerializeToString()).decode()
     return json.dumps(
         {
-            "path": str(model.path),
+            "path": str(model.path.absolute()),
+            "reference": model.reference and str(model.reference.absolute()),
             "config": config,
             "max_batch_size": model.max_batch_size,
             "release": model.release.container,
@@ -69,4 +72,5 @@ def decode(line: str) -> ModelUnderTest:
         fields["max_batch_size"],
         release(fields["release"]),
         fields["run"],
+        fields["reference"] and Path(fields["reference"]),
     )

@@ -37,6 +37,11 @@ class Refused(Exception):
     """ONNX Runtime does not load or does not run; the message is its own, on one line."""
 
     @property
+    def is_memory(self) -> bool:
+        """Whether it is for want of memory."""
+        return "bad_alloc" in str(self) or "allocate memory" in str(self)
+
+    @property
     def node(self) -> tuple[str, str] | None:
         """Operator and name of the node that it blames."""
         found = re.search(r"running (\w+) node\. Name:'(.*?)' Status", str(self))
@@ -58,6 +63,7 @@ class Session:
     Attributes:
         inputs: those that a caller has to give.
         outputs: names.
+        shapes: of the outputs, as inferred; empty where not even the rank is known.
     """
 
     def __init__(self, model: Path | bytes, folder: Path, optimise: bool = True) -> None:
@@ -80,7 +86,9 @@ class Session:
         except Exception as error:  # its exceptions have no common base of their own
             raise Refused(_one_line(error)) from error
         self.inputs = [Wanted(i.name, i.type, tuple(i.shape)) for i in self._session.get_inputs()]
-        self.outputs = [output.name for output in self._session.get_outputs()]
+        outputs = self._session.get_outputs()
+        self.outputs = [output.name for output in outputs]
+        self.shapes = {output.name: list(output.shape) for output in outputs}
 
     def run(self, feeds: Feeds) -> dict[str, Array]:
         """Every output that is an array.

@@ -31,6 +31,7 @@ def check_static(under_test: ModelUnderTest, model: onnx.ModelProto) -> Iterator
     yield from _operators(place, model, under_test)
     yield from _weights(place, model)
     yield from _outputs(place, model.graph)
+    yield from _types(place, model.graph)
     yield from _initialisers(place, model.graph)
     yield from _symbols(place, model.graph)
     yield from _kinds(place, model.graph)
@@ -113,6 +114,13 @@ def _outputs(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
             )
 
 
+def _types(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
+    for value in (*g.real_inputs(graph), *graph.output):
+        kind = value.type.WhichOneof("value")
+        if kind not in ("tensor_type", None):
+            yield rules.NOT_A_TENSOR.at(place, f"{value.name!r} is a {kind.removesuffix('_type')}")
+
+
 def _initialisers(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
     asked = {value.name for value in g.real_inputs(graph)}
     both = [value.name for value in graph.input if value.name not in asked]
@@ -137,7 +145,9 @@ def _symbols(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
 def _kinds(place: Place, graph: onnx.GraphProto) -> Iterator[Finding]:
     for value in g.real_inputs(graph):
         shape = g.dims(value)
-        kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+        if shape is None:
+            yield rules.SHAPE_UNKNOWN.at(place, f"input {value.name!r}")
+        kind = g.kind(value)
         wants = [] if kind == "FLOAT" else [kind]
         if shape and len(shape) == 4 and shape[3] in (1, 3, 4) and shape[1] not in (1, 3, 4):
             wants.append("NHWC")

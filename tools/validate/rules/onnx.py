@@ -145,6 +145,22 @@ OUTPUT_SHAPE = Rule(
     "The model was run. Triton refuses an answer whose shape is not the declared one.",
     "Correct the declared dimensions of the output.",
 )
+SHAPE_UNKNOWN = Rule(
+    "O018",
+    "shape-unknown",
+    ERROR,
+    "A tensor has no declared shape and ONNX Runtime infers none, so it has no first dimension.",
+    "The onnxruntime backend wants at least one dimension, the first -1, in a model that batches.",
+    "Declare the shape, with a free batch axis.",
+)
+NOT_A_TENSOR = Rule(
+    "O019",
+    "not-a-tensor",
+    ERROR,
+    "An input or output is a sequence, a map or an optional value, which Triton can't pass on.",
+    "The onnxruntime backend takes tensors only.",
+    "Export without ZipMap (scikit-learn: `options={'zipmap': False}`), or end at the tensor.",
+)
 CONFIG_NAME = Rule(
     "O020",
     "config-tensor-unknown",
@@ -293,4 +309,20 @@ BATCHES = Rule(
     "The model batches: every answer in company is the answer alone.",
     "The model was run at the sizes in the message, alone, permuted and among other neighbours.",
     "Nothing.",
+)
+REFERENCE_DIFFERS = Rule(
+    "O043",
+    "mended-model-differs",
+    ERROR,
+    "The mended model gives other answers than the one it was made from.",
+    "Both were run on the same batch.",
+    "Export the model again with a dynamic batch axis.",
+)
+INDIFFERENT = Rule(
+    "O044",
+    "answers-all-alike",
+    WARNING,
+    "All made-up items have the same answer, so nobody could tell if they were mixed up.",
+    "The model was run.",
+    "Look at the weights and the declared input range; prove batching with images of your own.",
 )
