@@ -11,7 +11,7 @@ from tritonclient.utils import InferenceServerException
 
 from ensemble.errors import CheckFailed
 from tests.conftest import RunningServer
-from tests.serving.batch_axis import TOLERANCES, Array, Outputs, Send, check_batch_axis
+from tools.validate.batch_axis import TOLERANCES, Array, Outputs, Send, check_batch_axis
 from tests.serving.clients import PROTOCOLS, GrpcClient, HttpClient, connect, outcomes, sender
 from tests.serving.pictures import pictures, stack
 from tests.serving.repositories import FAULTS
