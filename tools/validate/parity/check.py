@@ -173,13 +173,11 @@ def compare(picture: Picture, ours: Array, reference: Array, transform: Transfor
     """The figures of one picture; what is not finite counts as infinitely far."""
     apart = np.abs(ours - reference) * Recipe.of(transform).values.in_levels
     apart = np.where(np.isfinite(apart), apart, np.inf)
-    figures = (apart.mean(), np.percentile(apart, 99, method="higher"), apart.max())
-    return Compared(picture, ours, reference, *map(float, figures))
+    mean, p99, largest = apart.mean(), np.percentile(apart, 99, method="higher"), apart.max()
+    return Compared(picture, ours, reference, float(mean), float(p99), float(largest))
 
 
-def _explained(
-    compared: Sequence[Compared], diagnoses: Sequence[Diagnosis]
-) -> Iterator[Compared]:
+def _explained(compared: Sequence[Compared], diagnoses: Sequence[Diagnosis]) -> Iterator[Compared]:
     words = {
         case.picture: tuple(rule.code for rule in _rules(diagnosis))
         for diagnosis in diagnoses
@@ -214,19 +212,18 @@ def _findings(diagnoses: Sequence[Diagnosis], place: Place) -> Iterator[Finding]
 def _message(rule: Rule, diagnoses: Sequence[Diagnosis]) -> str:
     """What differs, in which pictures, and the evidence: the worst of them before and after."""
     clearest = min(diagnoses, key=lambda diagnosis: len(diagnosis.causes))
-    worst = max(clearest.after, key=lambda case: case.before)
-    names = [worst.picture.name]
-    names += [c.picture.name for d in diagnoses for c in d.after if c is not worst]
-    shown = f"{_listed(names)}. {worst.picture.name}: mean difference {worst.before:.3g} levels"
+    worst = max(clearest.after, key=lambda case: (not case.picture.generated, case.before))
+    names = [c.picture.name for d in diagnoses for c in d.after if c is not worst]
+    also = f"; also {_listed(names)}" if names else ""
+    shown = f"{worst.picture.name} differs by {worst.before:.2f} levels in the mean"
     if not clearest.causes:
-        return f"no known cause: {shown}, {worst.picture.tolerance_levels:g} is allowed"
-    cause = next(c for c in clearest.causes if c.rule is rule or rule is rules.SIXTEEN_BITS_LOADER)
-    others = [other.rule.name for other in clearest.causes if other is not cause]
-    condition = " and ".join(["the server did the same", *(f"{name} was mended" for name in others)])
-    rest = "; the rest has another cause"
+        return f"no known cause: {shown}, {worst.picture.tolerance_levels:g} is allowed{also}"
+    cause = next(c for c in clearest.causes if rule in (c.rule, rules.SIXTEEN_BITS_LOADER))
     left = clearest.after[worst]
-    more = rest if left > worst.picture.tolerance_levels else ""
-    return f"{cause.words}: {shown}, {left:.2g} if {condition}{more}"
+    conditions = ["the server did the same"]
+    conditions += [f"{one.rule.name} was mended" for one in clearest.causes if one is not cause]
+    rest = " and the rest has another cause" if left > worst.picture.tolerance_levels else ""
+    return f"{cause.words}: {shown}, by {left:.2f} if {' and '.join(conditions)}{rest}{also}"
 
 
 def _listed(names: Sequence[str]) -> str:

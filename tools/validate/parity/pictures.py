@@ -81,9 +81,9 @@ def _sizes(transform: Transform, rng: np.random.Generator) -> Iterator[tuple[str
         "one pixel": (1, 1),
     }
     for name, (height, width) in sides.items():
-        yield f"{name}, {width} x {height}", _file(waves(height, width, rng), "PNG")
+        yield f"{name} ({width} x {height})", _file(waves(height, width, rng), "PNG")
     noise = rng.integers(0, 256, (700, 1050, 3), np.uint8)
-    yield "noise to be shrunk, 1050 x 700", _file(noise, "BMP")
+    yield "noise to be shrunk (1050 x 700)", _file(noise, "BMP")
 
 
 def _orientations(picture: Array) -> Iterator[tuple[str, bytes]]:
@@ -99,7 +99,7 @@ def _kinds(picture: Array) -> Iterator[tuple[str, bytes]]:
     opacity = np.linspace(0, 255, picture.shape[1]).astype(np.uint8)
     yield "PNG with alpha", _file(np.dstack([picture, np.tile(opacity, (len(picture), 1))]), "PNG")
     yield "WEBP", _file(picture, "WEBP")
-    yield "PNG of 16 bits, grey", _file(picture[..., 0].astype(np.uint16) * 257, "PNG")
+    yield "16-bit grey PNG", _file(picture[..., 0].astype(np.uint16) * 257, "PNG")
 
 
 def waves(height: int, width: int, rng: np.random.Generator) -> Array:
@@ -109,7 +109,8 @@ def waves(height: int, width: int, rng: np.random.Generator) -> Array:
     signal = 50 * np.sin(long[0] * x + long[1] * y) + 40 * np.sin(short[0] * x - short[1] * y)
     tint = np.array([150.0, 120.0, 90.0]) + 30 * (x / width) - 30 * (y / height)
     levels = tint + signal + rng.normal(0, 6, (height, width, 3))
-    return np.clip(np.rint(levels), 0, 255).astype(np.uint8)
+    whole: Array = np.clip(np.rint(levels), 0, 255).astype(np.uint8)
+    return whole
 
 
 def _file(levels: Array, kind: str, mode: str | None = None, **options: Any) -> bytes:

@@ -113,13 +113,13 @@ class Values:
     @property
     def in_levels(self) -> Array:
         """Factor from a difference of what is fed to one of levels; broadcasts over ``layout``."""
-        factor = np.float32(self.std) / np.float32(self.before * self.after)
+        factor = np.array(self.std, np.float32) / np.float32(self.before * self.after)
         return factor[:, None, None] if self.layout == "CHW" else factor
 
     def fed(self, levels: Array) -> Array:
         """The classifier's input, (3, height, width) or (height, width, 3) float32."""
         ordered = levels if self.colour == "RGB" else levels[..., ::-1]
-        mean, std = np.float32(self.mean), np.float32(self.std)
+        mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
         normed = (ordered * np.float32(self.before) - mean) / std * np.float32(self.after)
         planes = normed.transpose(2, 0, 1)
         as_laid_out, other = (planes, normed) if self.layout == "CHW" else (normed, planes)

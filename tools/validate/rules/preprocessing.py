@@ -206,62 +206,68 @@ ANSWERS_ALIKE = Rule(
     "Give images of different classes.",
 )
 
-STAGES = ("preprocess", "classifier", "postprocess", "chain")
+STAGES = ("preprocess", "classifier", "postprocess")
 _COMPARED = (
     "Each image alone, together with others, in another order and mixed with other requests, in "
     "process, with the objects that model.py builds."
 )
 
 
-def _of_each_stage(number: int, name: str, cause: str, mend: str) -> tuple[Rule, Rule, Rule, Rule]:
-    one, two, three, four = (
-        Rule(
-            f"P1{n}{number}",
-            f"{stage}-{name}",
-            Severity.ERROR,
-            f"In {'the whole chain' if stage == 'chain' else stage}: {cause}",
-            _COMPARED,
-            mend,
-        )
+def _of_each_stage(number: int, name: str, cause: str, mend: str) -> tuple[Rule, Rule, Rule]:
+    one, two, three = (
+        Rule(f"P1{n}{number}", f"{stage}-{name}", Severity.ERROR, cause, _COMPARED, mend)
         for n, stage in enumerate(STAGES, 1)
     )
-    return one, two, three, four
+    return one, two, three
 
 
-PREPROCESS_SWAPS, CLASSIFIER_SWAPS, POSTPROCESS_SWAPS, CHAIN_SWAPS = _of_each_stage(
+PREPROCESS_SWAPS, CLASSIFIER_SWAPS, POSTPROCESS_SWAPS = _SWAPS = _of_each_stage(
     1,
     "swaps-rows",
-    "a row of a batch is the answer to another image, so callers get each other's answers.",
+    "A row of a batch is the answer to another image, so callers get each other's answers.",
     "Keep the order of the rows; look for sorting, transposing or splitting along the batch axis.",
 )
-PREPROCESS_COLLAPSES, CLASSIFIER_COLLAPSES, POSTPROCESS_COLLAPSES, CHAIN_COLLAPSES = _of_each_stage(
+PREPROCESS_COLLAPSES, CLASSIFIER_COLLAPSES, POSTPROCESS_COLLAPSES = _COLLAPSES = _of_each_stage(
     2,
     "collapses-rows",
-    "different images get the same answer.",
-    "Look for a mean, maximum or reshape over the batch axis, or for inputs that are ignored.",
+    "Different images of a batch get the same answer.",
+    "Look for a mean, maximum or reshape over the batch axis, or for a row that is repeated.",
 )
-PREPROCESS_MIXES, CLASSIFIER_MIXES, POSTPROCESS_MIXES, CHAIN_MIXES = _of_each_stage(
+PREPROCESS_MIXES, CLASSIFIER_MIXES, POSTPROCESS_MIXES = _MIXES = _of_each_stage(
     3,
     "mixes-rows",
-    "an image's answer depends on the images that it shares a batch with.",
+    "An image's answer depends on the images that it shares a batch with.",
     "Look for statistics over the batch: softmax on axis 0, batch normalisation in training mode, "
     "a scale that is taken from the whole batch.",
 )
-PREPROCESS_FORM, CLASSIFIER_FORM, POSTPROCESS_FORM, CHAIN_FORM = _of_each_stage(
+PREPROCESS_FORM, CLASSIFIER_FORM, POSTPROCESS_FORM = _FORM = _of_each_stage(
     4,
     "changes-form",
-    "a batch has other outputs, dtypes, rows or shapes than its images have alone.",
+    "A batch has other outputs, dtypes, rows or shapes than its images have alone.",
     "Give one row an image, of the same dtype and shape whatever the size of the batch.",
 )
-PREPROCESS_FAILS, CLASSIFIER_FAILS, POSTPROCESS_FAILS, CHAIN_FAILS = _of_each_stage(
+PREPROCESS_FAILS, CLASSIFIER_FAILS, POSTPROCESS_FAILS = _FAILS = _of_each_stage(
     5,
     "fails-on-batches",
-    "a batch fails of images that are answered alone.",
+    "A batch fails of images that are answered alone.",
     "Export the model again with a symbolic batch dimension; look for fixed shapes inside.",
 )
-PREPROCESS_NEIGHBOUR, CLASSIFIER_NEIGHBOUR, POSTPROCESS_NEIGHBOUR, CHAIN_NEIGHBOUR = _of_each_stage(
+PREPROCESS_NEIGHBOUR, CLASSIFIER_NEIGHBOUR, POSTPROCESS_NEIGHBOUR = _NEIGHBOUR = _of_each_stage(
     6,
     "bad-touches-neighbour",
-    "an image that can't be answered changes or fails those that it shares a batch with.",
+    "An image that can't be answered changes or fails those that it shares a batch with.",
     "Return an error for the bad request alone and go on with the others.",
 )
+
+OF_STAGE: dict[str, dict[str, Rule]] = {
+    stage: {
+        "swaps": _SWAPS[n],
+        "collapses": _COLLAPSES[n],
+        "mixes": _MIXES[n],
+        "form": _FORM[n],
+        "fails": _FAILS[n],
+        "neighbour": _NEIGHBOUR[n],
+    }
+    for n, stage in enumerate(STAGES)
+}
+"""By stage and kind of fault."""
