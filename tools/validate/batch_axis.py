@@ -108,7 +108,7 @@ def check_batch_axis(
                     f"got {len(answers)}",
                 )
             for request, outputs in zip(requests, answers, strict=True):
-                reference.compare(f"{relation}, {size} items", request, outputs)
+                reference.compare(f"{relation}, {size} items", request, outputs, answers)
 
 
 def check_neighbours(
@@ -138,7 +138,7 @@ def check_neighbours(
             message = f"beside a bad item a good one gets {outputs!r}"
             raise RowsDiffer("neighbour", message) from outputs
         try:
-            reference.compare("beside a bad item", part, outputs)
+            reference.compare("beside a bad item", part, outputs, [outputs])
         except RowsDiffer as error:
             raise RowsDiffer("neighbour", str(error), error.output) from None
 
@@ -218,8 +218,8 @@ class _Reference(Generic[Item]):
                         f"and {twin}; nobody would see them swapped",
                     )
 
-    def compare(self, where: str, request: Array, outputs: Outputs) -> None:
-        """Raise CheckFailed unless ``outputs`` are the rows of ``request``'s items."""
+    def compare(self, where: str, request: Array, outputs: Outputs, run: Sequence[Outputs]) -> None:
+        """Raise RowsDiffer unless ``outputs``, one of a run's, are the rows of these items."""
         _same_form(where, self.rows, outputs, rows=len(request))
         for name, got in outputs.items():
             expected = self.rows[name][request]
@@ -227,16 +227,17 @@ class _Reference(Generic[Item]):
             if not equal.all():
                 row = int(np.argmin(equal))
                 raise RowsDiffer(
-                    self._kind(name, got, got[row]),
+                    self._kind(name, run, got[row]),
                     f"{where}: output {name}, row {row} of {len(request)} (item {request[row]}): "
                     f"expected {_short(expected[row])}, got {_short(got[row])}"
                     f"{self._explain(name, got[row], expected[row])}",
                     name,
                 )
 
-    def _kind(self, name: str, rows: Array, wrong: Array) -> str:
-        alike = self._close(name, rows, rows[:1])
-        if len(rows) > 1 and alike.all():
+    def _kind(self, name: str, run: Sequence[Outputs], wrong: Array) -> str:
+        rows = [row for outputs in run for row in outputs.get(name, ())]
+        alike = (row.shape == wrong.shape and self._close(name, row, wrong).all() for row in rows)
+        if len(rows) > 1 and all(alike):
             return "collapses"
         return "swaps" if self.items_like({name: wrong}) else "mixes"
 

@@ -194,7 +194,8 @@ class _Prover:
         if error.kind == "alike":
             return "preprocess", rules.OF_STAGE["preprocess"]["collapses"]
         cause = error.__cause__
-        stage = cause.stage if isinstance(cause, StageFailed) else self._owners[str(error.output)]
+        shown = str(error.output)  # an output, or the stage itself
+        stage = cause.stage if isinstance(cause, StageFailed) else self._owners.get(shown, shown)
         return stage, rules.OF_STAGE[stage][error.kind]
 
 

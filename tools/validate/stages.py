@@ -64,7 +64,7 @@ class Stages:
         for name, stage in self.named():
             for n, outputs in zip(given, run(name, stage, list(given.values())), strict=True):
                 if isinstance(outputs, ServingError):
-                    failed[n] = StageFailed(name, outputs)
+                    failed[n] = outputs
                 else:
                     done[n].update(outputs)
             given = {n: last(done[n]) for n in given if n not in failed}
@@ -87,6 +87,8 @@ def last(outputs: Rows) -> Array:
 def run(name: str, stage: Stage, given: list[Array]) -> Sequence[Rows | ServingError]:
     """A stage's answers, one a request, copied: its next run may overwrite its memory.
 
+    A request that it refuses gets a StageFailed in its place.
+
     Raises:
         StageFailed: it raised.
         RowsDiffer: not one response a request, or not one row an image.
@@ -103,7 +105,9 @@ def run(name: str, stage: Stage, given: list[Array]) -> Sequence[Rows | ServingE
                 raise RowsDiffer(
                     "form", f"output {output}: expected {len(array)} rows, got {len(rows)}", output
                 )
-    return [one if isinstance(one, ServingError) else _copied(one) for one in answers]
+    return [
+        StageFailed(name, one) if isinstance(one, ServingError) else _copied(one) for one in answers
+    ]
 
 
 def _copied(outputs: Rows) -> Rows:

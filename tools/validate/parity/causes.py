@@ -79,8 +79,9 @@ def fitted(recipe: Recipe, encoded: bytes, reference: Array) -> Cause | None:
 def _line(levels: Array, wanted: Array) -> tuple[float, float]:
     """Mean and std of ``wanted = (levels - mean) / std``; std 0 where there is no such line."""
     spread = float(levels.std())
-    slope = float(np.mean((levels - levels.mean()) * (wanted - wanted.mean())))
-    if spread < _FEW_LEVELS or slope <= 0:
+    with np.errstate(invalid="ignore", over="ignore"):
+        slope = float(np.mean((levels - levels.mean()) * (wanted - wanted.mean())))
+    if spread < _FEW_LEVELS or not 0 < slope < np.inf:
         return 0.0, 0.0
     std = spread**2 / slope
     return float(levels.mean()) - std * float(wanted.mean()), std

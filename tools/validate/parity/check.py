@@ -171,8 +171,7 @@ _TO_OTHER = {"CHW": (2, 0, 1), "HWC": (1, 2, 0)}
 
 def compare(picture: Picture, ours: Array, reference: Array, transform: Transform) -> Compared:
     """The figures of one picture; what is not finite counts as infinitely far."""
-    apart = np.abs(ours - reference) * Recipe.of(transform).values.in_levels
-    apart = np.where(np.isfinite(apart), apart, np.inf)
+    apart = Recipe.of(transform).values.apart(ours, reference)
     mean, p99, largest = apart.mean(), np.percentile(apart, 99, method="higher"), apart.max()
     return Compared(picture, ours, reference, float(mean), float(p99), float(largest))
 

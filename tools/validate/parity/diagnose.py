@@ -74,8 +74,7 @@ def diagnose(cases: Sequence[Case], recipe: Recipe) -> Iterator[Diagnosis]:
     left = sorted(cases, key=lambda case: (case.picture.generated, -case.before))
     left = yield from search.rounds(left, search.singles, _SAMPLE)
     left = yield from search.rounds(left, search.several, 1)
-    for case in left:
-        yield search.nearest(case)
+    yield from map(search.nearest, left)
 
 
 class _Search:
@@ -90,6 +89,7 @@ class _Search:
         self._recipe = recipe
         self.every = causes(recipe)
         self.known: list[Cause] = []
+        self._least: dict[Case, tuple[float, Trial]] = {}
 
     def rounds(
         self, cases: list[Case], trials: Callable[[list[Case]], list[Trial]], sample_size: int
@@ -123,10 +123,9 @@ class _Search:
         return list(self._pairs(case))
 
     def nearest(self, case: Case) -> Diagnosis:
-        """What leaves least of a case, if that is little against what was there before."""
-        trials = [*self.singles([case]), *self._pairs(case)]
-        after, best = min(((self._off(t, case), t) for t in trials), key=lambda pair: pair[0])
-        if after <= _MOSTLY * case.before:
+        """What left least of a case, if that is little against what was there before."""
+        after, best = self._least.get(case, (np.inf, ()))
+        if after < np.inf and after <= _MOSTLY * case.before:
             return Diagnosis(best, {case: after})
         return Diagnosis((), {case: case.before})
 
@@ -152,6 +151,9 @@ class _Search:
         scores = []
         for trial in trials:
             after = [self._off(trial, case) for case in cases]
+            for case, left in zip(cases, after, strict=True):
+                if left < self._least.get(case, (np.inf, ()))[0]:
+                    self._least[case] = (left, trial)
             explained = sum(map(Case.explained_by, cases, after))
             scores.append((explained, sum(map(min, after, (case.before for case in cases)))))
         most = max(explained for explained, _ in scores)

@@ -116,6 +116,12 @@ class Values:
         factor = np.array(self.std, np.float32) / np.float32(self.before * self.after)
         return factor[:, None, None] if self.layout == "CHW" else factor
 
+    def apart(self, fed: Array, other: Array) -> Array:
+        """Absolute difference in levels, element by element; infinite where one is not finite."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            levels: Array = np.abs(fed - other) * self.in_levels
+        return np.nan_to_num(levels, copy=False, nan=np.inf, posinf=np.inf)
+
     def fed(self, levels: Array) -> Array:
         """The classifier's input, (3, height, width) or (height, width, 3) float32."""
         ordered = levels if self.colour == "RGB" else levels[..., ::-1]
@@ -137,8 +143,9 @@ class Recipe:
 
     def off(self, encoded: bytes, pixels: Array) -> float:
         """Mean distance of what this recipe feeds from ``pixels``, in levels of 0..255."""
-        apart = np.abs(self.values.fed(self.geometry.levels(encoded)) - pixels)
-        return float((apart * self.values.in_levels).mean())
+        return float(
+            self.values.apart(self.values.fed(self.geometry.levels(encoded)), pixels).mean()
+        )
 
     @classmethod
     def of(cls, transform: Transform) -> Recipe:

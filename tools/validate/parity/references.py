@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from ensemble.errors import CheckFailed, ContractMismatch
+from ensemble.errors import ContractMismatch
 from ensemble.transform import Transform
 from tools.validate.parity.pictures import Picture
 from tools.validate.parity.recipe import Values, decode
@@ -174,9 +175,9 @@ def load(name: str, served: Transform, training: Transform | None = None) -> Pix
 
 def _dumped(path: Path) -> Pixels:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile, zlib.error) as error:
         raise ContractMismatch(
             f"{path}: expected an .npz with one numeric array an image file name, got {error}"
         ) from error
@@ -190,7 +191,7 @@ def _one_of(arrays: dict[str, Array], name: str, path: Path) -> Array | None:
     if array is None:
         return None
     if array.dtype.kind not in "fiu":
-        raise CheckFailed(f"{path}: {name}: expected numbers, got {array.dtype}")
+        raise ContractMismatch(f"{path}: {name}: expected numbers, got {array.dtype}")
     single = array[0] if array.ndim == 4 and len(array) == 1 else array
     return single.astype(np.float32)
 
