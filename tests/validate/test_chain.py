@@ -283,6 +283,14 @@ def test_the_shipped_repository_passes() -> None:
     assert list(check_chain(SHIPPED, [SAMPLES], RNG(SEED))) == []
 
 
+def test_a_limit_on_the_batches_tried_is_said() -> None:
+    if not (SHIPPED / "classifier/1/model.onnx").exists():
+        pytest.skip("the example classifier is not built")
+    (finding,) = check_chain(SHIPPED, [SAMPLES], RNG(SEED), largest=3)
+    assert finding.rule.name == "largest-batch-not-tried"
+    assert finding.message == "tried up to 3 images of the 64 that are allowed"
+
+
 def test_a_repository_of_another_kind_is_said_to_be_not_run(tmp_path: Path) -> None:
     (tmp_path / "resnet" / "1").mkdir(parents=True)
     (finding,) = check_chain(tmp_path, [SAMPLES], RNG(SEED))

@@ -15,7 +15,8 @@ from PIL import Image
 
 from ensemble.transform import Transform
 from tests.conftest import SAMPLES
-from tools.validate.parity.check import ParityRequest, ParityResult, check_preprocessing
+from tools.validate.parity.check import check_preprocessing
+from tools.validate.parity.comparison import ParityRequest, ParityResult
 from tools.validate.parity.report import SHOWN, amplification, levels, verdict
 
 

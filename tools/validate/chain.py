@@ -50,7 +50,10 @@ _HTML = b"<!doctype html><title>404 Not Found</title>"
 
 
 def check_chain(
-    repository: Path, images: Sequence[Path], rng: np.random.Generator
+    repository: Path,
+    images: Sequence[Path],
+    rng: np.random.Generator,
+    largest: int | None = None,
 ) -> Iterator[Finding]:
     """Whether every stage answers a batch as it answers its rows; the first fault, if there is one.
 
@@ -58,6 +61,8 @@ def check_chain(
         repository: a model repository.
         images: files, or folders of them; variants are made where they are few.
         rng: chooses orders and company.
+        largest: the most images of a batch that is tried, to save memory and time; None: as many
+            as the repository allows.
 
     Raises:
         OSError: an image can't be read.
@@ -73,6 +78,10 @@ def check_chain(
     except Exception as error:  # a broken model may raise anything; the user gets its message
         yield rules.NOT_STARTED.at(Place(repository), f"{type(error).__name__}: {error}")
         return
+    if largest is not None and largest < stages.max_batch_size:
+        message = f"tried up to {largest} images of the {stages.max_batch_size} that are allowed"
+        yield rules.LARGEST_NOT_TRIED.at(Place(repository), message)
+        stages = replace(stages, max_batch_size=largest)
     encoded = variants([source.read() for source in find(map(str, images))], _ITEMS, rng)
     with _quiet():
         yield from check_stages(stages, encoded, rng, Place(repository))

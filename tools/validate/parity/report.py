@@ -14,7 +14,7 @@ from PIL import Image
 
 from ensemble.transform import Transform
 from tools.validate.findings import Finding, failed
-from tools.validate.parity.check import Compared, ParityResult
+from tools.validate.parity.comparison import Compared, ParityResult
 
 Array = np.ndarray[Any, Any]
 

@@ -205,6 +205,14 @@ ANSWERS_ALIKE = Rule(
     "Each image was asked about alone first.",
     "Give images of different classes.",
 )
+LARGEST_NOT_TRIED = Rule(
+    "P104",
+    "largest-batch-not-tried",
+    Severity.NOTE,
+    "Batches as large as the configuration allows were not tried, to save memory and time.",
+    "A convolutional classifier needs ten megabytes an image and more.",
+    "Try them on a machine with more memory.",
+)
 
 STAGES = ("preprocess", "classifier", "postprocess")
 _COMPARED = (

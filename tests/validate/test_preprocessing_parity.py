@@ -17,14 +17,8 @@ from tests.conftest import SAMPLES
 from tests.fakes.images import saved
 from tools.validate.findings import Severity, failed
 from tools.validate.parity import references
-from tools.validate.parity.check import (
-    Compared,
-    ParityRequest,
-    ParityResult,
-    check_preprocessing,
-    compare,
-    served,
-)
+from tools.validate.parity.check import check_preprocessing
+from tools.validate.parity.comparison import Compared, ParityRequest, ParityResult, compare, served
 from tools.validate.parity.pictures import Picture, generated, photographs, waves
 from tools.validate.parity.recipe import Recipe
 
