@@ -15,7 +15,7 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.conftest import RunningServer
-from tests.serving.batch_axis import Outputs, Send
+from tools.validate.batch_axis import Outputs, Send
 
 PROTOCOLS = ("grpc", "http")
 INPUTS = {

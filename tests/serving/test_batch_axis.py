@@ -11,10 +11,10 @@ from tritonclient.utils import InferenceServerException
 
 from ensemble.errors import CheckFailed
 from tests.conftest import RunningServer
-from tests.serving.batch_axis import TOLERANCES, Array, Outputs, Send, check_batch_axis
 from tests.serving.clients import PROTOCOLS, GrpcClient, HttpClient, connect, outcomes, sender
 from tests.serving.pictures import pictures, stack
 from tests.serving.repositories import FAULTS
+from tools.validate.batch_axis import TOLERANCES, Array, Outputs, Send, check_batch_axis
 
 SEED = 20240805
 LARGEST = 64
