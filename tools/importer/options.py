@@ -11,7 +11,6 @@ from ensemble.profiles import DEFAULT, PROFILES
 from tools.arguments import positive
 
 if TYPE_CHECKING:
-    from tools.importer.model import Model
     from tools.importer.plan import ImportRequest
 
 
@@ -48,14 +47,19 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
     Raises:
         ContractMismatch: what does not fit, with both sides; nothing is written then.
+        CheckFailed: the model does not batch; nothing is written then.
     """
+    from tools.importer.model import read
     from tools.importer.pixels import declared_size
     from tools.importer.plan import plan, summary
+    from tools.importer.proof import prove
     from tools.importer.write import write
 
     request = _request(options)
-    model = _proved(options.onnx, options.output, declared_size(options.transform))
+    model = read(options.onnx, options.output, declared_size(options.transform))
     made = plan(model, request)
+    err.write(f"running {options.onnx} in batches\n")
+    prove(options.onnx, options.max_batch_size)
     folder = write(made, options.out)
     err.writelines(f"{line}\n" for line in summary(made))
     if options.target == "cpu":
@@ -63,13 +67,6 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         err.write(f"next     tandem serve --repository {folder}{profile}\n")
     out.write(f"{folder}\n")
     return 0
-
-
-def _proved(onnx: Path, output: str | None, size: tuple[int, int]) -> Model:
-    """The model, once it is known to be one that Triton can batch."""
-    from tools.importer.model import read
-
-    return read(onnx, output, size)
 
 
 def _request(options: argparse.Namespace) -> ImportRequest:

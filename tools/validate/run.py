@@ -89,7 +89,8 @@ def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Fi
 
     from ensemble.transform import Transform
     from tools.validate.chain import check_chain
-    from tools.validate.parity.check import ParityRequest, check_preprocessing
+    from tools.validate.parity.check import check_preprocessing
+    from tools.validate.parity.comparison import ParityRequest
 
     images = options.images or (SAMPLES,)
     transform = repository / "preprocess" / "1" / "transform.json"
@@ -108,7 +109,7 @@ def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Fi
 
 
 def _fix(options: ValidateOptions, out_path: Path, out: TextIO) -> int:
-    from tools.validate.model.fix import fix
+    from tools.validate.model.mend import fix
 
     if len(options.models) != 1:
         raise ContractMismatch("--fix: expected one --model to mend")
