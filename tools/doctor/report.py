@@ -47,7 +47,10 @@ def _is_quiet(stage: Stage, found: Sequence[Finding]) -> bool:
 
 def _head(server: Watched) -> Iterator[str]:
     yield f"{server.url}, Triton {server.version}, watched for {server.window_s:.1f} s"
-    if server.metrics_url is None:
+    if server.foreign_metrics_url is not None:
+        yield f"The metrics at {server.foreign_metrics_url} count other requests"
+        yield "than this server does, so they are not used; name its own with --metrics-url."
+    elif server.metrics_url is None:
         yield "No metrics: requests waiting and reasons of failures are not known."
     if server.interrupted:
         yield "Interrupted: this is what was seen so far."
@@ -179,6 +182,7 @@ def as_json(server: Watched, diagnoses: Sequence[Diagnosis]) -> str:
             "triton": server.version,
             "window_s": server.window_s,
             "metrics_url": server.metrics_url,
+            "foreign_metrics_url": server.foreign_metrics_url,
             "interrupted": server.interrupted,
             "missed_samples": server.missed,
             "clean": is_clean(diagnoses),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,11 @@ from tools.doctor.http import ask, get_json
 
 _SAMPLE = re.compile(r"^(nv_\w+)\{(.*)\}\s+(\S+)", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_FAMILIES = (
+    "nv_inference_request_success",
+    "nv_inference_pending_request_count",
+    "nv_inference_request_failure",
+)
 
 
 class Model(NamedTuple):
@@ -109,10 +115,12 @@ class Metrics:
     """What only Prometheus has.
 
     Attributes:
+        requests: that succeeded, by model; they tell whose metrics these are.
         pending: requests that wait, by model.
         failures: by model and reason, such as ``BACKEND``.
     """
 
+    requests: Mapping[Model, int] = field(default_factory=dict)
     pending: Mapping[Model, int] = field(default_factory=dict)
     failures: Mapping[Model, Mapping[str, int]] = field(default_factory=dict)
 
@@ -192,21 +200,18 @@ def read_metrics(url: str) -> Metrics | None:
 
 def metrics_of(text: str) -> Metrics:
     """From Prometheus' text; rows of several GPUs add up."""
-    pending: dict[Model, int] = {}
-    failures: dict[Model, dict[str, int]] = {}
+    sums: dict[str, dict[Model, dict[str, int]]] = {name: {} for name in _FAMILIES}
     for name, labels, value in _SAMPLE.findall(text):
-        if name not in ("nv_inference_pending_request_count", "nv_inference_request_failure"):
-            continue
-        label = dict(_LABEL.findall(labels))
-        model = Model(label.get("model", ""), label.get("version", ""))
-        try:
-            count = int(float(value))
-        except (ValueError, OverflowError):  # NaN and infinity are no counts
-            continue
-        if name == "nv_inference_pending_request_count":
-            pending[model] = pending.get(model, 0) + count
-        else:
-            reasons = failures.setdefault(model, {})
-            reason = label.get("reason", "unknown")
-            reasons[reason] = reasons.get(reason, 0) + count
-    return Metrics(pending, failures)
+        with contextlib.suppress(ValueError, OverflowError):  # NaN and infinity are no counts
+            if name in sums:
+                label, count = dict(_LABEL.findall(labels)), int(float(value))
+                model = Model(label.get("model", ""), label.get("version", ""))
+                reasons = sums[name].setdefault(model, {})
+                reason = label.get("reason", "")
+                reasons[reason] = reasons.get(reason, 0) + count
+    requests, pending, failures = sums.values()
+    return Metrics(
+        {model: sum(counts.values()) for model, counts in requests.items()},
+        {model: sum(counts.values()) for model, counts in pending.items()},
+        failures,
+    )

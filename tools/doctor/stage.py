@@ -13,6 +13,8 @@ from tools.validate.findings import Place
 
 ENOUGH_REQUESTS = 20
 """Fewer say nothing about how requests meet."""
+MAX_FAILED = 0.1
+"""Share above which failed executions, which are counted, blur everything else."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,9 @@ class Stage:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there was traffic enough to judge how requests are merged."""
-        return self.executed_requests >= ENOUGH_REQUESTS and self.seen.executions > 0
+        """Whether there was good traffic enough to judge how requests are merged."""
+        failed = self.seen.failures > MAX_FAILED * self.seen.requests
+        return self.executed_requests >= ENOUGH_REQUESTS and self.seen.executions > 0 and not failed
 
     @property
     def merged(self) -> float:
@@ -242,6 +245,7 @@ class Watched:
         stages: models that were watched.
         window_s: how long; less than was asked for when it was cut short.
         metrics_url: None where there were none.
+        foreign_metrics_url: of metrics that do not count what this server's statistics count.
         interrupted: whether it was cut short.
         missed: samples that the server did not answer.
     """
@@ -251,6 +255,7 @@ class Watched:
     stages: tuple[Stage, ...]
     window_s: float
     metrics_url: str | None = None
+    foreign_metrics_url: str | None = None
     interrupted: bool = False
     missed: int = 0
 

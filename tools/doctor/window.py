@@ -15,6 +15,8 @@ from tools.doctor.stage import Moment, Stage, Watched
 PERIOD_S = 0.1
 """Between samples: a stall of 500 ms must show."""
 MAX_SAMPLES = 600
+SLACK_REQUESTS = 20
+"""Statistics and metrics are not read at the same moment."""
 MAX_MISSED = 5
 """Samples in a row without an answer that a busy server may have."""
 
@@ -127,15 +129,18 @@ def watched(target: Target, result: Record) -> Watched:
     Raises:
         ServingError: the server does not answer.
     """
-    last = result.snapshots[-1]
+    snapshots, foreign = result.snapshots, are_foreign(result.snapshots)
+    if foreign:
+        snapshots = [replace(one, metrics=None) for one in snapshots]
+    last = snapshots[-1]
     wanted = [m for m in last.counters if not target.models or m.name in target.models]
     configs = {model: read_config(target.url, model) for model in last.counters}
     members = {
-        name for model in wanted if _moved(result.snapshots, model) for name in configs[model].steps
+        name for model in wanted if _moved(snapshots, model) for name in configs[model].steps
     }
     stages = [
         replace(
-            stage_of(model, configs[model], result.snapshots),
+            stage_of(model, configs[model], snapshots),
             ready=read_ready(target.url, model),
             is_member=model.name in members,
         )
@@ -145,11 +150,30 @@ def watched(target: Target, result: Record) -> Watched:
         url=target.url,
         version=str(get_json(f"{target.url}/v2").get("version", "unknown")),
         stages=tuple(stages),
-        window_s=last.at_s - result.snapshots[0].at_s,
+        window_s=last.at_s - snapshots[0].at_s,
         metrics_url=target.metrics_url if last.metrics is not None else None,
+        foreign_metrics_url=target.metrics_url if foreign else None,
         interrupted=result.interrupted,
         missed=result.missed,
     )
+
+
+def are_foreign(snapshots: Sequence[Snapshot]) -> bool:
+    """Whether the metrics count other requests than the statistics: another server's, or none.
+
+    Several servers on one host, or one port in front of several, are easily mistaken.
+    """
+    first, last = snapshots[0], snapshots[-1]
+    if first.metrics is None or last.metrics is None:
+        return False
+    for model in first.counters.keys() & last.counters.keys():
+        if not first.counters[model].is_before(last.counters[model]):
+            continue
+        counted = last.counters[model].requests - first.counters[model].requests
+        metered = last.metrics.requests.get(model, 0) - first.metrics.requests.get(model, 0)
+        if abs(counted - metered) > 0.5 * counted + SLACK_REQUESTS:
+            return True
+    return False
 
 
 def _moved(snapshots: Sequence[Snapshot], model: Model) -> bool:

@@ -58,4 +58,4 @@ def running(folder: Path, repository: Path) -> Iterator[Triton]:
             time.sleep(0.1)
         yield Triton(options, process)
     finally:
-        process.stop()
+        process.kill()  # nothing that is asked of it here is worth its long goodbye

@@ -70,12 +70,13 @@ def _optional(stage: Stage) -> list[str]:
 
 
 def more_instances_than_load(stage: Stage) -> Finding | None:
-    """Sure when several requests are in flight, hardly one waits, and each runs alone.
+    """Sure when several requests are in flight, hardly one waits, and most run alone.
 
     Not said where the measured times tell that larger batches save nothing.
     """
     instances = stage.config.instances or 1
-    if not (stage.is_enough and stage.batches and instances > 1 and stage.merged < 1.1):
+    alone = stage.merged < max(1.1, 0.6 * stage.in_flight)
+    if not (stage.is_enough and stage.batches and instances > 1 and alone):
         return None
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
     times = stage.times()

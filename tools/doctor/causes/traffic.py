@@ -41,7 +41,8 @@ def nothing_completes(stage: Stage) -> Finding | None:
 
 def not_enough(stage: Stage) -> Finding | None:
     """Some traffic, and too little of it."""
-    if stage.is_enough or not stage.seen.requests or stage.config.is_ensemble:
+    enough = stage.executed_requests >= ENOUGH_REQUESTS
+    if enough or not stage.seen.requests or stage.config.is_ensemble:
         return None
     cached = f", {stage.seen.cache_hits} of them from the cache" if stage.seen.cache_hits else ""
     return live.NOT_ENOUGH_TRAFFIC.at(

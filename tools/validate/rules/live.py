@@ -122,7 +122,7 @@ MORE_INSTANCES_THAN_LOAD = Rule(
     "D205",
     "more-instances-than-load",
     Severity.WARNING,
-    "There is a free instance for every request, so each starts at once and alone.",
+    "There is a free instance for every request, so most start at once and alone.",
     "Request time divided by the window against instances; queue time next to nothing.",
     "Lower the count of instance_group, if executions of two take less than twice as long.",
 )
