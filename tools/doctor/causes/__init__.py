@@ -42,6 +42,7 @@ CAUSES: tuple[Cause, ...] = (
     queues.rejects_not_counted,
 )
 ENSEMBLE_CAUSES: tuple[Callable[[Stage, tuple[Stage, ...]], Finding | None], ...] = (
+    clients.sequential_through,
     ensembles.every_request_fails,
     ensembles.some_requests_fail,
     ensembles.refused_by_a_full_queue,

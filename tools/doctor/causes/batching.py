@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
 from tools.doctor.stage import Stage
 from tools.validate.findings import Finding
 from tools.validate.rules import live
@@ -9,6 +12,8 @@ from tools.validate.rules import live
 WORTH_WHILE = 1.1
 """Gain in throughput below which larger batches are not worth a word."""
 FAR_WORTH_WHILE = 1.25
+MIN_SAMPLES = 10
+"""Of the pending gauge."""
 
 
 def _load(stage: Stage) -> str:
@@ -75,7 +80,7 @@ def more_instances_than_load(stage: Stage) -> Finding | None:
     Not said where the measured times tell that larger batches save nothing.
     """
     instances = stage.config.instances or 1
-    alone = stage.merged < max(1.1, 0.6 * stage.in_flight)
+    alone = stage.merged < max(1.1, min(1.5, 0.6 * stage.in_flight))
     if not (stage.is_enough and stage.batches and instances > 1 and alone):
         return None
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
@@ -91,10 +96,11 @@ def more_instances_than_load(stage: Stage) -> Finding | None:
 
 
 def alternating_cohorts(stage: Stage) -> Finding | None:
-    """Sure when requests wait as long as they run, in batches of one narrow size.
+    """Sure when one half waits all the time, and batches are as large as that half.
 
-    Independent arrivals wait half as long as they run. One instance only, and no stage of an
-    ensemble, where halves in different stages may be just right. Source: docs/profiles.md.
+    What independent arrivals leave waiting grows from nothing during each execution; callers that
+    return together are there from its start. Only the pending gauge tells the two apart. One
+    instance only, and no stage of an ensemble, where halves in different stages may be just right.
     """
     if not (stage.is_crowded and stage.batches and stage.config.instances == 1):
         return None
@@ -103,8 +109,8 @@ def alternating_cohorts(stage: Stage) -> Finding | None:
         return None
     whole = min(float(stage.config.max_batch_size), stage.in_flight * stage.request_batch)
     gain = times.gain(stage.mean_batch, whole)
-    in_step = 0.7 <= stage.queue_s / run_s <= 1.3 and _spread(stage) <= 0.35
-    if not in_step or not 1.7 <= stage.in_flight / stage.merged <= 2.3 or gain < WORTH_WHILE:
+    in_step = _waits_in_step(stage) and 1.7 <= stage.in_flight / stage.merged <= 2.3
+    if not in_step or _spread(dict(_rows(stage))) > 0.35 or gain < WORTH_WHILE:
         return None
     return live.ALTERNATING_COHORTS.at(
         stage.place,
@@ -115,13 +121,25 @@ def alternating_cohorts(stage: Stage) -> Finding | None:
     )
 
 
-def _spread(stage: Stage) -> float:
-    """Standard deviation of the batch sizes that requests see, over their mean."""
-    sizes = stage.seen.sizes or {}
-    rows = {size: size * one.executions for size, one in sizes.items()}
-    total = sum(rows.values())
-    mean = sum(size * count for size, count in rows.items()) / total
-    variance = sum(count * (size - mean) ** 2 for size, count in rows.items()) / total
+def _waits_in_step(stage: Stage) -> bool:
+    """Whether about as many requests as run were waiting in every sample."""
+    pending = Counter(m.pending for m in stage.moments if m.pending is not None)
+    if sum(pending.values()) < MIN_SAMPLES:
+        return False
+    mean = sum(n * count for n, count in pending.items()) / sum(pending.values())
+    return 0.7 <= mean / stage.merged <= 1.3 and _spread(pending) <= 0.35
+
+
+def _rows(stage: Stage) -> Iterator[tuple[int, int]]:
+    """Batch sizes, and rows in batches of that size."""
+    return ((size, size * one.executions) for size, one in (stage.seen.sizes or {}).items())
+
+
+def _spread(counts: Mapping[int, int]) -> float:
+    """Standard deviation over mean, of numbers that came so many times each."""
+    total = sum(counts.values())
+    mean = sum(number * count for number, count in counts.items()) / total
+    variance = sum(count * (number - mean) ** 2 for number, count in counts.items()) / total
     return float(variance**0.5 / mean)
 
 

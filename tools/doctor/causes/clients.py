@@ -6,20 +6,22 @@ from tools.doctor.stage import Stage
 from tools.validate.findings import Finding
 from tools.validate.rules import live
 
+HAND_OFF_S = 2e-3
+"""Between Triton's threads, on a busy machine."""
 MIN_PARTS, MAX_PARTS = 5, 20
 BUSY_CLIENT = 0.7
 """In flight, of a client that sends again at once; the rest is the way to it and back."""
 
 
 def sequential(stage: Stage) -> Finding | None:
-    """Sure when about one request is in flight on the whole, and never two.
+    """Sure when about one request is in flight on the whole, never two, and none waits for another.
 
-    A part of the window may count a request that began before it, so its bound is a request more.
+    A request from outside, such as a health check, may meet one of the client's now and then.
     """
-    judged = stage.is_enough and (stage.batches or stage.config.is_ensemble)
-    if not judged or stage.is_member or not _never_two(stage) or stage.merged >= 1.1:
+    if not (stage.is_enough and stage.batches) or stage.is_member:
         return None
-    if not BUSY_CLIENT <= stage.in_flight <= 1.05:
+    waits = stage.queue_s - stage.config.delay_s > HAND_OFF_S + 0.05 * stage.latency_s
+    if waits or stage.merged > 1.02 or not _is_one_at_a_time(stage):
         return None
     return live.SEQUENTIAL_CLIENT.at(
         stage.place,
@@ -28,7 +30,31 @@ def sequential(stage: Stage) -> Finding | None:
     )
 
 
+def sequential_through(ensemble: Stage, members: tuple[Stage, ...]) -> Finding | None:
+    """The same of an ensemble, whose requests wait in its stages only."""
+    if not ensemble.is_enough or ensemble.is_member or not members:
+        return None
+    waited_s = sum(max(0.0, member.queue_s - member.config.delay_s) for member in members)
+    waits = waited_s > HAND_OFF_S * len(members) + 0.05 * ensemble.latency_s
+    merged = any(member.merged > 1.02 for member in members)
+    if waits or merged or not _is_one_at_a_time(ensemble):
+        return None
+    return live.SEQUENTIAL_CLIENT.at(
+        ensemble.place,
+        f"{ensemble.in_flight:.2f} requests in flight on average, never 2, nowhere in its "
+        f"{len(members)} stages",
+    )
+
+
+def _is_one_at_a_time(stage: Stage) -> bool:
+    return BUSY_CLIENT <= stage.in_flight <= 1.05 and _never_two(stage)
+
+
 def _never_two(stage: Stage) -> bool:
+    """Whether no part of the window had more than one in flight.
+
+    A part may count a request that began before it, so its bound is a request more.
+    """
     parts = min(MAX_PARTS, int(stage.window_s / (3 * stage.latency_s))) if stage.latency_s else 0
     if parts < MIN_PARTS:
         return False

@@ -69,4 +69,5 @@ def describe(stage: Stage) -> str:
     if stage.reasons is None:
         return f"{text}; the reasons are in the metrics, which are not to be had"
     reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(stage.reasons.items()))
-    return f"{text}; by reason: {reasons}" if reasons else text
+    expired = " (a queue timeout ran out)" if "REJECTED" in stage.reasons else ""
+    return f"{text}; by reason: {reasons}{expired}" if reasons else text

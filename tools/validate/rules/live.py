@@ -132,8 +132,8 @@ ALTERNATING_COHORTS = Rule(
     Severity.WARNING,
     "The callers have split into two halves: one executes while the other waits, so batches are "
     "half as large as they could be. A delay of 0, or one too short, lets that happen.",
-    "Mean batch near half of the requests in flight, narrow; queue time near compute time; and "
-    "the measured execution times say that whole batches would be faster.",
+    "Mean batch near half of the requests in flight; the pending gauge steady at the other half; "
+    "and the measured execution times say that whole batches would be faster.",
     "Set preferred_batch_size to the number of callers and max_queue_delay_microseconds to 2000 "
     "or twice the spread of their returns; not for callers that arrive independently.",
 )
@@ -240,7 +240,8 @@ SOME_REQUESTS_FAIL = Rule(
     Severity.WARNING,
     "A share of the requests failed; failed executions blur the figures above.",
     "Statistics, and the reason that nv_inference_request_failure gives.",
-    "Read the server's log for the errors of this model.",
+    "Read the errors at the client or in the server's log; for REJECTED, compare the timeout with "
+    "the time of an execution.",
 )
 NOT_READY = Rule(
     "D504",
