@@ -14,6 +14,7 @@ from tools.doctor.stage import Moment, Stage, Watched
 
 PERIOD_S = 0.1
 """Between samples: a stall of 500 ms must show."""
+MIN_STEP_S = 1e-3
 MAX_SAMPLES = 600
 SLACK_REQUESTS = 20
 """Statistics and metrics are not read at the same moment."""
@@ -94,9 +95,9 @@ def record(
     period_s = max(PERIOD_S, target.window_s / MAX_SAMPLES)
     in_a_row = 0
     try:
-        while (passed_s := clock.now_s() - start_s) < target.window_s:
-            tick(passed_s)
-            clock.sleep(min(period_s, target.window_s - passed_s))
+        while (left_s := target.window_s - (clock.now_s() - start_s)) > MIN_STEP_S:
+            tick(target.window_s - left_s)
+            clock.sleep(min(period_s, left_s))
             try:
                 result.snapshots.append(take(target, clock))
                 in_a_row = 0
