@@ -95,7 +95,11 @@ def _figures(stage: Stage) -> Iterator[str]:
         f"{seen.inferences} inferences, {stage.in_flight:.1f} in flight"
     )
     if not stage.config.is_ensemble:
-        busy = "" if stage.utilisation is None else f"; instances busy {stage.utilisation:.0%}"
+        busy = (
+            ""
+            if stage.utilisation is None
+            else f"; instances busy {min(1.0, stage.utilisation):.0%}"
+        )
         yield f"  {seen.executions} executions, mean batch {stage.mean_batch:.2f}{busy}"
         yield from _histogram(stage)
     if seen.requests:
@@ -140,7 +144,7 @@ def _probed(stage: Stage) -> Iterator[str]:
     probe = stage.probe
     alone = "failed" if probe.alone_ms is None else f"{probe.alone_ms:.1f} ms"
     together = "failed" if probe.together_ms is None else f"{probe.together_ms:.1f} ms each"
-    made = "" if probe.executions is None else f", {probe.executions} executions"
+    made = "" if probe.executions is None else f", {probe.executions} executions, others' included"
     yield f"  probe: one alone {alone}; {probe.requests} at once {together}{made}"
     for error in dict.fromkeys(probe.errors):
         yield from _wrapped(f"answered {probe.errors.count(error)} times: {error}", "    ")
@@ -155,17 +159,15 @@ def _verdict(diagnoses: Sequence[Diagnosis]) -> str:
     if "D001" in codes or not diagnoses:
         return "Verdict: none. No traffic was seen, so this is not a clean bill."
     if is_clean(diagnoses):
-        return f"Verdict: nothing found that keeps this server from batching{_notes(counts)}."
-    errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
-    return f"Verdict: {_count(errors, 'error')}, {_count(warnings, 'warning')}{_notes(counts)}."
+        notes = "".join(f" ({text})" for text in _counted(counts))
+        return f"Verdict: nothing found that keeps this server from batching{notes}."
+    return "Verdict: " + ", ".join(_counted(counts)) + "."
 
 
-def _notes(counts: dict[Severity, int]) -> str:
-    return f"; {_count(counts[Severity.NOTE], 'note')}" if counts[Severity.NOTE] else ""
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def _counted(counts: dict[Severity, int]) -> Iterator[str]:
+    for severity, number in counts.items():
+        if number:
+            yield f"{number} {severity.value}{'' if number == 1 else 's'}"
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -19,7 +19,7 @@ MIN_SAMPLES = 10
 def _load(stage: Stage) -> str:
     return (
         f"{stage.in_flight:.1f} requests in flight, {stage.waiting:.1f} of them waiting, "
-        f"instances busy {stage.utilisation or 0:.0%}, {stage.merged:.2f} requests an execution"
+        f"instances busy {min(1.0, stage.utilisation or 0.0):.0%}, {stage.merged:.2f} requests an execution"
     )
 
 
@@ -49,11 +49,11 @@ def shapes_apart(stage: Stage) -> Finding | None:
     names = [one.name for one in stage.config.inputs if one.keeps_apart]
     if not (names and stage.is_kept_apart) or _is_capped(stage):
         return None
-    optional = " Optional inputs may keep them apart as well." if _optional(stage) else ""
+    optional = "; optional inputs may keep them apart as well" if _optional(stage) else ""
     return live.SHAPES_APART.at(
         stage.place,
         f"input {', '.join(names)} may differ in shape; {_load(stage)}, "
-        f"{stage.potential:.1f} could be.{optional}",
+        f"{stage.potential:.1f} could be{optional}",
     )
 
 
