@@ -95,11 +95,7 @@ def _figures(stage: Stage) -> Iterator[str]:
         f"{seen.inferences} inferences, {stage.in_flight:.1f} in flight"
     )
     if not stage.config.is_ensemble:
-        busy = (
-            ""
-            if stage.utilisation is None
-            else f"; instances busy {min(1.0, stage.utilisation):.0%}"
-        )
+        busy = "" if stage.utilisation is None else f"; instances busy {stage.utilisation:.0%}"
         yield f"  {seen.executions} executions, mean batch {stage.mean_batch:.2f}{busy}"
         yield from _histogram(stage)
     if seen.requests:

@@ -155,10 +155,13 @@ class Stage:
 
     @property
     def utilisation(self) -> float | None:
-        """Share of the time that an instance is executing."""
+        """Share of the time that an instance is executing.
+
+        At most 1: executions that began before the window count as a whole.
+        """
         if self._busy_s is None or not self.config.instances:
             return None
-        return self._busy_s / (self.window_s * self.config.instances)
+        return min(1.0, self._busy_s / (self.window_s * self.config.instances))
 
     @property
     def batches(self) -> bool:

@@ -63,6 +63,19 @@ def after_a_few_alone(model: str, callers: int) -> list[Caller]:
     return [first, *[other] * (callers - 1)]
 
 
+def team(model: str, size: int, start_s: float) -> Caller:
+    """So many at once, again when the last of them is answered; the first time after a while."""
+    wait_s = start_s
+
+    async def call(send: Send) -> None:
+        nonlocal wait_s
+        await asyncio.sleep(wait_s)
+        wait_s = 0.0
+        await asyncio.gather(*(send(request(model)) for _ in range(size)))
+
+    return call
+
+
 def pairs(model: str, gap_s: float) -> Caller:
     """Two requests, the second while the first runs; then the next two."""
 

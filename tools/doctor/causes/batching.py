@@ -19,7 +19,7 @@ MIN_SAMPLES = 10
 def _load(stage: Stage) -> str:
     return (
         f"{stage.in_flight:.1f} requests in flight, {stage.waiting:.1f} of them waiting, "
-        f"instances busy {min(1.0, stage.utilisation or 0.0):.0%}, {stage.merged:.2f} requests an execution"
+        f"instances busy {stage.utilisation or 0:.0%}, {stage.merged:.2f} requests an execution"
     )
 
 

@@ -104,11 +104,7 @@ def bottleneck(ensemble: Stage, members: Stages) -> Finding | None:
     next_s = others[-1].queue_s if others else 0.0
     if share < 0.25 or worst.queue_s < 1.5 * next_s:
         return None
-    busy = (
-        ""
-        if worst.utilisation is None
-        else f", its instances busy {min(1.0, worst.utilisation):.0%}"
-    )
+    busy = "" if worst.utilisation is None else f", its instances busy {worst.utilisation:.0%}"
     return live.BOTTLENECK.at(
         ensemble.place,
         f"{worst.model.name}: {1e3 * worst.queue_s:.1f} of {1e3 * ensemble.latency_s:.1f} ms in "
