@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -29,7 +30,8 @@ class Model(NamedTuple):
     @property
     def path(self) -> str:
         """Of its part of the API."""
-        return f"/v2/models/{self.name}" + (f"/versions/{self.version}" if self.version else "")
+        name = urllib.parse.quote(self.name, safe="")
+        return f"/v2/models/{name}" + (f"/versions/{self.version}" if self.version else "")
 
 
 @dataclass(frozen=True)

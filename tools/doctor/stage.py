@@ -169,6 +169,12 @@ class Stage:
         return self.config.batching is not None and self.config.max_batch_size > 1
 
     @property
+    def could_merge(self) -> bool:
+        """Whether there were requests enough to judge, and two of them may share a batch."""
+        has_room = self.request_batch <= self.config.max_batch_size / 2
+        return self.is_enough and self.batches and has_room
+
+    @property
     def potential(self) -> float:
         """Requests that an execution could have had.
 

@@ -137,7 +137,7 @@ def watched(target: Target, result: Record) -> Watched:
     wanted = [m for m in last.counters if not target.models or m.name in target.models]
     configs = {model: read_config(target.url, model) for model in last.counters}
     members = {
-        name for model in wanted if _moved(snapshots, model) for name in configs[model].steps
+        name for model in configs if _moved(snapshots, model) for name in configs[model].steps
     }
     stages = [
         replace(

@@ -155,6 +155,7 @@ CASES = [
             stage(sizes={1: 200}, queue_s=0.01),  # above one: two must have met
             stage(unbatched(), sizes={1: 190}),
             stage(sizes={1: 190}, is_member=True),
+            stage(sizes={8: 190}, rows=8),
             stage(sizes={1: 9}, execution_s=1.1),
             stage(sizes={2: 95}, execution_s=0.05),
             stage(sizes={1: 150}, queue_s=0.012),  # some wait for others
@@ -180,6 +181,21 @@ CASES = [
             stage(sizes={8: 195}, rows=8, queue_s=0.15),
             stage(sizes={4: 195}, rows=4, queue_s=0.15),
             stage(sizes={5: 50}, rows=5),  # nobody waits
+        ),
+    ),
+    Case(
+        clients.too_few,
+        live.TOO_FEW_CLIENTS,
+        stage(sizes={1: 195}, queue_s=0.05),
+        (
+            stage(sizes={1: 190}),  # one
+            stage(**APART),
+            stage(sizes={1: 195}, queue_s=0.08),  # more than two now and then
+            stage(sizes={8: 195}, rows=8, queue_s=0.05),  # two would not fit anyway
+            stage(sizes={2: 195}, queue_s=0.0),
+            stage(config(instances=2), sizes={1: 390}),  # none waits: an instance each
+            stage(sizes={1: 195}, queue_s=0.05, is_member=True),
+            stage(unbatched(), sizes={1: 195}, queue_s=0.05),
         ),
     ),
     Case(
@@ -231,6 +247,7 @@ CASES = [
         stage(config(instances=4), sizes={1: 590}),
         (
             stage(config(instances=2), sizes={1: 390}, queue_s=0.05),  # they wait
+            stage(config(instances=4), sizes={8: 590}, rows=8),
             stage(config(instances=4), sizes={1: 190}),
             stage(config(instances=4), sizes={1: 400, 2: 95}, times=FLAT, execution_s=0.02),
             stage(config(instances=4), sizes={2: 390}),  # two by two is batching

@@ -40,6 +40,7 @@ def timeout(microseconds: int) -> Fields:
 
 MODELS: dict[str, Fields] = {
     "one_caller": model(60, {}),
+    "two_callers": model(60, {}),
     "healthy": model(100, {}),
     "cohorts": model(100, {}, max_batch_size=64),
     "unbatched": model(60),
@@ -80,6 +81,7 @@ RAISES = {
 }
 EXPECTED: dict[str, set[str]] = {
     "one_caller": {"sequential-client"},
+    "two_callers": {"too-few-clients"},
     "healthy": set(),
     "unbatched": {"no-dynamic-batching"},
     "single": {"max-batch-size-one"},
@@ -117,6 +119,7 @@ def callers() -> list[Caller]:
     either = [request("optional", more=bool(more)) for more in random.integers(0, 2, 997)]
     return [
         again(request("one_caller")),
+        *[again(request("two_callers"))] * 2,
         *[again(request("healthy"))] * 16,
         *[again(request("unbatched"))] * 6,
         *[again(request("single"))] * 4,

@@ -23,6 +23,7 @@ CAUSES: tuple[Cause, ...] = (
     traffic.nothing_completes,
     traffic.not_enough,
     clients.sequential,
+    clients.too_few,
     clients.light,
     clients.batched,
     clients.do_not_fit,

@@ -81,7 +81,7 @@ def more_instances_than_load(stage: Stage) -> Finding | None:
     """
     instances = stage.config.instances or 1
     alone = stage.merged < max(1.1, min(1.5, 0.6 * stage.in_flight))
-    if not (stage.is_enough and stage.batches and instances > 1 and alone):
+    if not (stage.could_merge and instances > 1 and alone):
         return None
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
     times = stage.times()

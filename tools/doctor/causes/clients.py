@@ -9,8 +9,6 @@ from tools.validate.rules import live
 HAND_OFF_S = 2e-3
 """Between Triton's threads, on a busy machine."""
 MIN_PARTS, MAX_PARTS = 5, 20
-BUSY_CLIENT = 0.7
-"""In flight, of a client that sends again at once; the rest is the way to it and back."""
 
 
 def sequential(stage: Stage) -> Finding | None:
@@ -18,10 +16,10 @@ def sequential(stage: Stage) -> Finding | None:
 
     A request from outside, such as a health check, may meet one of the client's now and then.
     """
-    if not (stage.is_enough and stage.batches) or stage.is_member:
+    if not stage.could_merge or stage.is_member:
         return None
     waits = stage.queue_s - stage.config.delay_s > HAND_OFF_S + 0.05 * stage.latency_s
-    if waits or stage.merged > 1.02 or not _is_one_at_a_time(stage):
+    if waits or stage.merged > 1.02 or not _are_always(stage, 1):
         return None
     return live.SEQUENTIAL_CLIENT.at(
         stage.place,
@@ -37,7 +35,7 @@ def sequential_through(ensemble: Stage, members: tuple[Stage, ...]) -> Finding |
     waited_s = sum(max(0.0, member.queue_s - member.config.delay_s) for member in members)
     waits = waited_s > HAND_OFF_S * len(members) + 0.05 * ensemble.latency_s
     merged = any(member.merged > 1.02 for member in members)
-    if waits or merged or not _is_one_at_a_time(ensemble):
+    if waits or merged or not _are_always(ensemble, 1):
         return None
     return live.SEQUENTIAL_CLIENT.at(
         ensemble.place,
@@ -46,25 +44,42 @@ def sequential_through(ensemble: Stage, members: tuple[Stage, ...]) -> Finding |
     )
 
 
-def _is_one_at_a_time(stage: Stage) -> bool:
-    return BUSY_CLIENT <= stage.in_flight <= 1.05 and _never_two(stage)
+def too_few(stage: Stage) -> Finding | None:
+    """Sure when so few are in flight, and never more, that no two can wait together.
 
-
-def _never_two(stage: Stage) -> bool:
-    """Whether no part of the window had more than one in flight.
-
-    A part may count a request that began before it, so its bound is a request more.
+    Each of N instances runs one and one more waits; only what waits beside that can be merged.
     """
-    parts = min(MAX_PARTS, int(stage.window_s / (3 * stage.latency_s))) if stage.latency_s else 0
+    if not stage.could_merge or stage.merged >= 1.1 or stage.is_member:
+        return None
+    callers = round(stage.in_flight)
+    waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
+    if callers < 2 or callers > (stage.config.instances or 1) + 1 or not waits:
+        return None
+    if not _are_always(stage, callers):
+        return None
+    return live.TOO_FEW_CLIENTS.at(
+        stage.place,
+        f"{stage.in_flight:.2f} requests in flight on average, never more than {callers}, for "
+        f"{stage.config.instances or 1} instances; {stage.merged:.2f} requests an execution",
+    )
+
+
+def _are_always(stage: Stage, callers: int) -> bool:
+    """Whether so many send again as soon as they are answered, and nobody else sends.
+
+    A part of the window may count what began before it, so its bound is a little higher.
+    """
+    if not callers - 0.3 <= stage.in_flight <= callers + 0.05:
+        return False
+    parts = min(MAX_PARTS, int(stage.window_s / (4 * stage.latency_s))) if stage.latency_s else 0
     if parts < MIN_PARTS:
         return False
-    length_s = stage.window_s / parts
     begin = stage.moments[0]
     for moment in stage.moments[1:]:
         passed_s = moment.at_s - begin.at_s
-        if passed_s >= length_s:
+        if passed_s >= stage.window_s / parts:
             in_flight = (moment.counters.request_s - begin.counters.request_s) / passed_s
-            if in_flight > 1.02 + 1.5 * stage.latency_s / passed_s:
+            if in_flight > callers * (1.02 + 1.2 * stage.latency_s / passed_s):
                 return False
             begin = moment
     return True
@@ -72,7 +87,7 @@ def _never_two(stage: Stage) -> bool:
 
 def light(stage: Stage) -> Finding | None:
     """Sure when there is hardly ever a second request, however they come."""
-    if not (stage.is_enough and stage.batches and stage.merged < 1.1):
+    if not stage.could_merge or stage.merged >= 1.1:
         return None
     if stage.in_flight >= 1.25 or sequential(stage) is not None:
         return None

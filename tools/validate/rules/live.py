@@ -80,6 +80,15 @@ REQUESTS_DO_NOT_FIT = Rule(
     "Inferences divided by requests. Triton never splits a request.",
     "Send requests of a divisor of max_batch_size, or raise max_batch_size to a multiple.",
 )
+TOO_FEW_CLIENTS = Rule(
+    "D105",
+    "too-few-clients",
+    Severity.WARNING,
+    "There are hardly more callers than instances. While each instance runs one request, there is "
+    "never more than one waiting, so there is nothing to merge.",
+    "Request time divided by the window (Little's law), steady in every part of it.",
+    "Send more requests at a time: a batch of n takes n for each instance, and n that wait.",
+)
 NO_DYNAMIC_BATCHING = Rule(
     "D201",
     "no-dynamic-batching",
