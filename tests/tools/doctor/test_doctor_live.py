@@ -26,7 +26,8 @@ from tools.serve import health
 
 pytestmark = pytest.mark.server
 
-WINDOW_S = 5.0
+WINDOW_S = 4.0
+WINDOWS = 3
 TRIES = 6
 
 
@@ -183,11 +184,19 @@ def names(part: dict[str, Any]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def seen(triton: Triton) -> dict[str, dict[str, Any]]:
-    """All models over one window, all loaded."""
+def windows(triton: Triton) -> list[dict[str, set[str]]]:
+    """Names of what was found at each model, all loaded; a few windows, until all is found."""
+    found: list[dict[str, set[str]]] = []
     with calling(triton.grpc, callers()):
         _wait_for(triton, ["capped", "healthy", "slow_chain", "optional", "unreached"])
-        return report(triton, f"--window-s={WINDOW_S}")
+        while len(found) < WINDOWS and not (found and all(is_named(found, m) for m in EXPECTED)):
+            parts = report(triton, f"--window-s={WINDOW_S}")
+            found.append({name: names(part) for name, part in parts.items()})
+    return found
+
+
+def is_named(found: list[dict[str, set[str]]], name: str) -> bool:
+    return any(window[name] >= EXPECTED[name] for window in found)
 
 
 def _wait_for(triton: Triton, models: list[str]) -> None:
@@ -202,9 +211,11 @@ def _wait_for(triton: Triton, models: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_cause_is_named(seen: dict[str, dict[str, Any]], name: str) -> None:
-    got = names(seen[name]) - NOT_ASKED.get(name, set())
-    assert got == EXPECTED[name], json.dumps(seen[name], indent=1)
+def test_the_cause_is_named(windows: list[dict[str, set[str]]], name: str) -> None:
+    """A busy machine may blur a window; what no window may show is another cause."""
+    assert is_named(windows, name), [window[name] for window in windows]
+    for window in windows:
+        assert window[name] <= EXPECTED[name] | NOT_ASKED.get(name, set())
 
 
 def test_a_queue_policy_stalls_a_quiet_server(triton: Triton) -> None:
