@@ -7,7 +7,15 @@ from types import ModuleType
 
 from ensemble.errors import ContractMismatch
 from tools.validate.findings import Rule
-from tools.validate.rules import configuration, ensemble, onnx, preprocessing, repository, syntax
+from tools.validate.rules import (
+    configuration,
+    ensemble,
+    live,
+    onnx,
+    preprocessing,
+    repository,
+    syntax,
+)
 
 FAMILIES = {
     "S": syntax,
@@ -16,6 +24,7 @@ FAMILIES = {
     "E": ensemble,
     "O": onnx,
     "P": preprocessing,
+    "D": live,
 }
 """First letter of the codes, and the module that holds the texts."""
 
