@@ -53,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_import(verbs)
     _add_validate(verbs)
     _add_explain(verbs)
+    _add_doctor(verbs)
     return parser
 
 
@@ -233,9 +234,10 @@ def _add_validate(verbs: Verbs) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from tools.validate.options import run
+    from tools.validate.options import options_from
+    from tools.validate.run import validate
 
-    return run(options, sys.stdout, sys.stderr)
+    return validate(options_from(options), sys.stdout, sys.stderr)
 
 
 def _add_explain(verbs: Verbs) -> None:
@@ -247,3 +249,16 @@ def _explain(options: argparse.Namespace) -> int:
     from tools.validate.options import explain
 
     return explain(options, sys.stdout)
+
+
+def _add_doctor(verbs: Verbs) -> None:
+    from tools.doctor.options import add_arguments
+
+    text = "Why is it not batching? Watch a running Triton and name the causes."
+    add_arguments(_verb(verbs, "doctor", _doctor, text))
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from tools.doctor.options import run
+
+    return run(options, sys.stdout, sys.stderr)

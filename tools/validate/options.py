@@ -106,13 +106,6 @@ def options_from(options: argparse.Namespace) -> ValidateOptions:
     )
 
 
-def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
-    """Validate, print, and say by the exit status whether an error was found."""
-    from tools.validate.run import validate
-
-    return validate(options_from(options), out, err)
-
-
 def explain(options: argparse.Namespace, out: TextIO) -> int:
     """Print one rule, or the list of all."""
     from tools.validate.catalogue import RULES, find

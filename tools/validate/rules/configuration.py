@@ -303,7 +303,7 @@ PREFERRED_WITHOUT_PROFILES = _warning(
 )
 SHAPES_APART = _warning(
     "C107",
-    "shapes-apart",
+    "variable-shape-not-ragged",
     "Requests whose lengths differ in a -1 dim are never batched together: the first that "
     "differs ends the batch, and starts the next.",
     "Set allow_ragged_batch: true on the input if the backend takes a list of unequal inputs "
