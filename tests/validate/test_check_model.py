@@ -62,6 +62,15 @@ def test_a_model_that_wants_all_memory(tmp_path: Path) -> None:
     assert "'swell'" in said["O002"]
 
 
+def test_a_batch_that_memory_forbids_is_not_run(tmp_path: Path) -> None:
+    """A row takes 64 MB, so 16 rows are more than the 300 MB that the check may take."""
+    nodes = [node("Tile", "x times", "t"), node("ReduceMax", "t", "y", axes=[2], keepdims=0)]
+    sketch = Sketch(nodes, [("x", T.FLOAT, ["N", 8, 1])], weights={"times": whole(1, 1, 1 << 21)})
+    said = findings(tmp_path / "m.onnx", sketch)
+    assert set(said) == {"O041", "O042"}
+    assert said["O041"].startswith("batch 16 was asked for and 2 is the largest")
+
+
 def test_a_process_that_is_killed_after_its_first_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,7 +174,8 @@ TIE = noisy(
     node("Cast", "large", "y", "step", to=T.INT64),
     kind=T.INT64,
 )
-NOTHING = {"zero": np.zeros(8, np.float32)}
+INDIFFERENT = Sketch([node("Mul", "x zero", "y")], weights={"zero": np.zeros(8, np.float32)})
+ACOS = node("Acos", "c", "y", "root")
 BATCH_SIZED = np.arange(32, dtype=np.float32).reshape(4, 8)
 BROKEN = [
     broken("fixed_batch", "O010 O032", "flatten", declaring(flattening()), says=("'x' (1)",)),
@@ -299,12 +300,9 @@ BROKEN = [
     ),
     broken("dropout_training", "O039", "dropout", _dropout()),
     broken("nan_in_company", "O037", "log", _nan_in_company()),
-    broken("indifferent", "O044", None, Sketch([node("Mul", "x zero", "y")], weights=NOTHING)),
-    broken(
-        "nan_alone",
-        "O037",
-        "root",
-        Sketch([node("Cosh", "x", "c"), node("Acos", "c", "y", "root")]),
-    ),
+    broken("indifferent", "O044", None, INDIFFERENT),
+    broken("fixed_indifferent", "O011 O044", None, declaring(INDIFFERENT)),
+    broken("fixed_quantised", "O011 O036", "quantise", declaring(_dynamic_quantised())),
+    broken("nan_alone", "O037", "root", Sketch([node("Cosh", "x", "c"), ACOS])),
     broken("wrong_output_dims", "O017 O042", None, _wrong_output_dims),
 ]

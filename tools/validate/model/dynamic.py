@@ -76,7 +76,8 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
         yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
         return
     except Refused as refused:
-        yield rules.UNCHECKABLE.at(task.place, f"out of memory on one item: {refused}")
+        why = "out of memory" if refused.is_memory else "it ran, and then refused the same input"
+        yield rules.UNCHECKABLE.at(task.place, f"{why}, on one item: {refused}")
         return
     inferred = session.shapes
     del session, prover

@@ -218,10 +218,7 @@ def depth(graph: onnx.GraphProto) -> int:
 
 
 def expose(model: onnx.ModelProto, tensors: list[str]) -> bytes:
-    """The part of the model that computes some tensors, with these as its outputs.
-
-    Changes the model: only its outputs and nodes, which are put back by the next call's ``model``.
-    """
+    """The part of the model that computes some tensors, with these as its outputs."""
     part = onnx.ModelProto()
     part.CopyFrom(model)
     nodes = ancestors(part.graph, set(tensors))

@@ -45,12 +45,14 @@ class Fault:
         output: its name; empty for a run that was refused.
         order: the items of the batch in which it was first seen.
         message: what was seen.
+        gap: how far an answer was off, where that was measured.
     """
 
     rule: Rule
     output: str
     order: tuple[int, ...]
     message: str
+    gap: float = 0.0
 
 
 @dataclass
@@ -224,7 +226,7 @@ class Prover:
         )
         if batch.ndim == 2 and batch.shape[1] > 1 and batch.dtype.kind == "f":
             text += f"; top-1 changes for {answers_flipped(batch, alone, order)} of {len(order)}"
-        return self._blame(rules.LEAK, name, order, text)
+        return self._blame(rules.LEAK, name, order, text, gap)
 
     def _agrees(self, gap: float, bound: float, scale: float) -> None:
         proof = self._proof
@@ -232,9 +234,17 @@ class Prover:
             proof.largest_difference = max(proof.largest_difference, gap / scale)
             proof.largest_bound = max(proof.largest_bound, bound / scale)
 
-    def _blame(self, rule: Rule, output: str, order: tuple[int, ...], message: str) -> None:
-        if all(fault.output != output for fault in self._proof.faults):
-            self._proof.faults.append(Fault(rule, output, order, message))
+    def _blame(
+        self, rule: Rule, output: str, order: tuple[int, ...], message: str, gap: float = 0.0
+    ) -> None:
+        """Keeps the first fault of an output; of a leak the batch that shows it most is told."""
+        faults = self._proof.faults
+        for number, fault in enumerate(faults):
+            if fault.output == output:
+                if fault.rule is rule and gap > fault.gap:
+                    faults[number] = replace(fault, message=message, gap=gap)
+                return
+        faults.append(Fault(rule, output, order, message, gap))
 
     def _affordable(self, order: tuple[int, ...], allowed_bytes: int, most: int) -> int:
         """The largest batch, up to ``most``, that memory and time allow, judged by one run."""
