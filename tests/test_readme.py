@@ -84,7 +84,8 @@ def test_a_python_block_prints_the_right_label(server: RunningServer, block: Blo
 def test_a_shell_block_runs(server: RunningServer, block: Block, tmp_path: Path) -> None:
     if block.text in STARTS:
         pytest.skip(f"covered by {STARTS[block.text]}")
-    shutil.rmtree(ROOT / "build" / "bulk", ignore_errors=True)
+    for name in ("bulk", "own"):
+        shutil.rmtree(ROOT / "build" / name, ignore_errors=True)
     tandem = tmp_path / "tandem"
     tandem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tools "$@"\n')
     tandem.chmod(0o755)

@@ -79,6 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--slo-p95-ms", type=milliseconds, help="for the sum of queue timeouts")
 
 
+def _here(path: Path) -> Path:
+    """As short as a person would write it, and as code hosts want it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def words(text: str) -> tuple[str, ...]:
     """Comma-separated."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
@@ -88,7 +93,7 @@ def options_from(options: argparse.Namespace) -> ValidateOptions:
     """The parsed command line."""
     alone = bool(options.model or options.config)
     return ValidateOptions(
-        repository=None if alone else options.repository or REPOSITORY,
+        repository=None if alone else options.repository or _here(REPOSITORY),
         configs=tuple(options.config),
         models=tuple(options.model),
         target=options.target,
