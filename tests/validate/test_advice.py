@@ -89,6 +89,39 @@ def test_onnx_runtime_on_a_cpu_makes_two_instances_unless_told(tmp_path: Path) -
     assert "C110" not in codes(findings_of(text, tmp_path, Target("gpu")))
 
 
+METRICS = "model_metrics { metric_control { %s } }\n"
+FAMILY = 'metric_identifier { family: "f" } '
+
+
+def test_metrics_need_a_family_and_buckets(tmp_path: Path) -> None:
+    newer = Target("cpu", (2, 52))
+    whole = FAMILY + "histogram_options { buckets: 1 }"
+    for fields, faulty in ((whole, False), (FAMILY, True), (whole[len(FAMILY) :], True)):
+        found = findings_of(batching("", base=BASE + METRICS % fields), tmp_path, newer)
+        assert ("C022" in codes(found)) is faulty
+
+
+def test_dali_takes_no_strings(tmp_path: Path) -> None:
+    text = BASE.replace('"python"', '"dali"')
+    assert "C048" not in codes(findings_of(text, tmp_path, Target("gpu")))
+    text = text.replace("TYPE_FP32", "TYPE_STRING", 1)
+    assert "C048" in codes(findings_of(text, tmp_path, Target("gpu")))
+
+
+def test_a_size_that_onnx_runtime_would_choose_is_noted(tmp_path: Path) -> None:
+    text = BASE.replace('"python"', '"onnxruntime"')
+    assert "R109" not in codes(findings_of(text, tmp_path, Target("gpu")))
+    found = findings_of(text.replace("max_batch_size: 8\n", ""), tmp_path, Target("gpu"))
+    assert "R109" in codes(found)
+
+
+def test_a_resource_is_global_everywhere_or_nowhere(tmp_path: Path) -> None:
+    group = 'instance_group {{ rate_limiter {{ resources {{ name: "R" count: 1 {} }} }} }}\n'
+    one, other = group.format(""), group.format("global: true")
+    assert "C122" in codes(findings_of(BASE + one + other, tmp_path))
+    assert "C122" not in codes(findings_of(BASE + one + one, tmp_path))
+
+
 def ensemble(folder: Path, first: str, second: str, whole: str = WHOLE) -> Path:
     for name, text in (("x", whole.replace("@", "x")), ("x_first", first), ("x_second", second)):
         (folder / name / "1").mkdir(parents=True)

@@ -8,6 +8,7 @@ from typing import Any
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
+from tools.validate.rules import repository as generated
 
 _RAGGED_TYPES = ("python", "dali")
 """Backends that take requests of unequal shape as a list."""
@@ -38,6 +39,11 @@ def _scheduler(model: Model) -> Iterator[Finding]:
             model.place("max_batch_size"),
             f"max_batch_size {config.max_batch_size}: expected dynamic_batching, got none, so "
             "requests are never put together",
+        )
+    if model.backend == "onnxruntime" and config.max_batch_size == 0:
+        yield generated.BATCH_SIZE_GENERATED.at(
+            model.place("max_batch_size", "backend"),
+            "max_batch_size: expected a size, got 0 or none: a model that could batch gets 4",
         )
     on_cpu = not model.target.has_gpu
     if model.backend == "onnxruntime" and on_cpu and not config.instance_group:

@@ -20,7 +20,9 @@ def check(model: Model) -> Iterator[Finding]:
         return
     for n, group in enumerate(model.config.instance_group):
         yield from _group(model, f"instance_group[{n}]", group)
+    yield from _resources(model)
     yield from _agents(model)
+    yield from _metrics(model)
     runtime = model.config.runtime
     if runtime and runtime not in (f"libtriton_{model.backend}.so", "model.py"):
         folders = (model.directory, *model.served) if model.directory else ()
@@ -29,6 +31,28 @@ def check(model: Model) -> Iterator[Finding]:
                 model.place("runtime"),
                 f"runtime: expected libtriton_{model.backend}.so, got {runtime}",
             )
+
+
+def _resources(model: Model) -> Iterator[Finding]:
+    ways: dict[str, bool] = {}
+    for n, group in enumerate(model.config.instance_group):
+        for resource in group.rate_limiter.resources:
+            is_global = bool(getattr(resource, "global"))
+            if ways.setdefault(resource.name, is_global) != is_global:
+                yield rules.RESOURCE_BOTH_WAYS.at(
+                    model.place(f"instance_group[{n}].rate_limiter"),
+                    f"resource {resource.name}: expected it global everywhere or nowhere, got both",
+                )
+
+
+def _metrics(model: Model) -> Iterator[Finding]:
+    """Source: ValidateModelMetrics in Triton's model_config_utils.cc."""
+    for n, control in enumerate(model.config.model_metrics.metric_control):
+        place = model.place(f"model_metrics.metric_control[{n}]")
+        if not control.metric_identifier.family:
+            yield rules.MODEL_METRICS.at(place, "metric_control: expected a family, got none")
+        if not control.histogram_options.buckets:
+            yield rules.MODEL_METRICS.at(place, "metric_control: expected buckets, got none")
 
 
 def _agents(model: Model) -> Iterator[Finding]:

@@ -29,6 +29,8 @@ def check(model: Model) -> Iterator[Finding]:
                 yield rules.DUPLICATE_TENSOR.at(
                     model.place(f"{group}[1]"), f"{group} {name}: expected once, got {count} times"
                 )
+    if model.backend == "dali":
+        yield from _strings(model)
     yield from _batch_inputs(model)
     yield from _batch_outputs(model)
 
@@ -96,6 +98,15 @@ def _format(model: Model, where: str, tensor: Any) -> Iterator[Finding]:
         model.place(f"{where}.dims", where),
         f"{tensor.name}: expected 3 dims for {layout}, got {dims}{advice}",
     )
+
+
+def _strings(model: Model) -> Iterator[Finding]:
+    for n, tensor in enumerate(model.config.input):
+        if type_name(tensor.data_type) == "TYPE_STRING":
+            yield rules.STRING_INTO_DALI.at(
+                model.place(f"input[{n}].data_type"),
+                f"{tensor.name}: expected TYPE_UINT8 with dims [-1], got TYPE_STRING",
+            )
 
 
 def _batch_inputs(model: Model) -> Iterator[Finding]:

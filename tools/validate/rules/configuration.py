@@ -253,6 +253,14 @@ NON_LINEAR = _error(
     "Remove is_non_linear_format_io.",
 )
 
+STRING_INTO_DALI = _error(
+    "C048",
+    "string-into-dali",
+    "DALI takes encoded images as bytes, and Triton's TYPE_STRING is no tensor of bytes to it.",
+    "Declare TYPE_UINT8 with dims: [ -1 ] and have clients send the bytes of the file.",
+    "dali_backend issue 176: the backend has no such type.",
+)
+
 TIMEOUT_BEFORE_DELAY = _warning(
     "C101",
     "timeout-before-delay",
@@ -373,4 +381,12 @@ DUPLICATE_TENSOR = _warning(
     "Two inputs, or two outputs, have the same name; which of them counts is not defined.",
     "Rename one of them.",
     "A live 2.51 loads it and says nothing.",
+)
+RESOURCE_BOTH_WAYS = _warning(
+    "C122",
+    "resource-both-ways",
+    "One resource of the rate limiter is global in one place and per device in another. The server "
+    "refuses that once it runs with --rate-limit=execution_count; until then nobody looks.",
+    "Give the two kinds two names.",
+    "Triton's rate_limiter.cc; a live 2.51 without the option loads it.",
 )

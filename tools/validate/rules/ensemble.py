@@ -55,12 +55,6 @@ WRITTEN_TWICE = _error(
     "Two outputs write the same ensemble tensor.",
     "Give each a name of its own.",
 )
-MAPPED_TWICE = _error(
-    "E066",
-    "input-mapped-twice",
-    "One input of a member is mapped to two ensemble tensors.",
-    "Keep one.",
-)
 INPUT_UNUSED = _error(
     "E067",
     "ensemble-input-unused",

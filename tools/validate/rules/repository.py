@@ -144,11 +144,3 @@ BATCH_SIZE_GENERATED = Rule(
     "with --disable-auto-complete-config.",
     "Write max_batch_size; 1 where the model must not batch.",
 )
-NOT_CHECKED = Rule(
-    "R190",
-    "not-checked",
-    Severity.NOTE,
-    "Something was not checked.",
-    "This says so rather than pass it over.",
-    "See the message.",
-)
