@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import time
 import urllib.error
@@ -63,7 +65,7 @@ def judge(folder: Path) -> Iterator[Judge]:
     http, grpc, metrics = free_ports(3)
     repository, log = folder / "repository", folder / "log"
     repository.mkdir(parents=True)
-    installation = embedded(folder)
+    installation, shared = embedded(folder), f"judge{http}_"
     command = [
         str(installation.program),
         f"--model-repository={repository}",
@@ -74,24 +76,37 @@ def judge(folder: Path) -> Iterator[Judge]:
         "--http-address=127.0.0.1",
         "--grpc-address=127.0.0.1",
         "--metrics-address=127.0.0.1",
-        "--backend-config=python,shm-region-prefix-name=" + f"judge{http}_",
+        f"--backend-config=python,shm-region-prefix-name={shared}",
         *installation.flags,
     ]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, env=os.environ | installation.environment, stdout=output, stderr=output
+            command,
+            env=os.environ | installation.environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     try:
         url = f"http://127.0.0.1:{http}"
         _wait(url, process)
         yield Judge(repository, url, log)
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=3)
-        except subprocess.TimeoutExpired:  # a load that hangs can't be stopped otherwise
-            process.kill()
-            process.wait(timeout=10)
+        _stop(process)
+        for region in Path("/dev/shm").glob(f"{shared}*"):
+            region.unlink(missing_ok=True)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """A load that hangs can only be killed, and leaves its stubs behind."""
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout=10)
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
