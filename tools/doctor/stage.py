@@ -13,6 +13,8 @@ from tools.validate.findings import Place
 
 ENOUGH_REQUESTS = 20
 """Fewer say nothing about how requests meet."""
+ENOUGH_TO_FORGET_COLD = 30
+"""Executions of one size, of which the first may have taken many times as long."""
 MAX_FAILED = 0.1
 """Share above which failed executions, which are counted, blur everything else."""
 
@@ -206,10 +208,13 @@ class Stage:
         )
 
     def times(self) -> Times | None:
-        """Execution time by batch size, as measured; None with fewer than two sizes."""
+        """Execution time by batch size, as measured; None with fewer than two sizes.
+
+        The window first, since what was counted before holds the cold first execution of each size.
+        """
         total = self.moments[-1].counters.sizes
-        for sizes in (self.seen.sizes, total):
-            known = {size: one for size, one in (sizes or {}).items() if one.executions >= 3}
+        for sizes, enough in ((self.seen.sizes, 3), (total, ENOUGH_TO_FORGET_COLD)):
+            known = {size: one for size, one in (sizes or {}).items() if one.executions >= enough}
             if len(known) >= 2:
                 return Times.fit(known)
         return None

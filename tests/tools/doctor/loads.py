@@ -12,6 +12,7 @@ from tritonclient.grpc import service_pb2
 
 _INFER = "/inference.GRPCInferenceService/ModelInfer"
 RETRY_S = 0.05
+ALONE = 32
 
 Send = Callable[[bytes], Awaitable[bool]]
 Caller = Callable[[Send], Awaitable[None]]
@@ -45,13 +46,13 @@ def again(*requests: bytes, think_s: float = 0.0) -> Caller:
     return call
 
 
-def after_a_few_alone(model: str, callers: int) -> list[Caller]:
-    """So many at once, once the server has seen a few alone."""
+def after_some_alone(model: str, callers: int) -> list[Caller]:
+    """So many at once, once the server has seen enough of one alone to know its time."""
     alone = asyncio.Event()
 
     async def first(send: Send) -> None:
         if not alone.is_set():
-            for _ in range(4):
+            for _ in range(ALONE):
                 await send(request(model))
             alone.set()
         await send(request(model))

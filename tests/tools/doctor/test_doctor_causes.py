@@ -22,7 +22,7 @@ from tools.doctor.causes import (
 )
 from tools.doctor.causes import batching as by_config
 from tools.doctor.configuration import Config, Input, Policy
-from tools.doctor.snapshot import Counters
+from tools.doctor.snapshot import Counters, Size
 from tools.doctor.stage import Moment, Probe, Stage, Times, Watched
 from tools.validate.findings import Rule, Severity
 from tools.validate.rules import live
@@ -68,8 +68,6 @@ def growing(steady: Stage) -> Stage:
 
 
 def after_one_more(counters: Counters, queue_s: float) -> Counters:
-    from tools.doctor.snapshot import Size
-
     count = counters.executions + 1
     return replace(
         counters,
@@ -565,6 +563,30 @@ def test_what_is_not_known_is_none() -> None:
     assert unknown.execution_s is None
     assert unknown.times() is None
     assert stage(config(instances=None), sizes={1: 30}).utilisation is None
+
+
+def test_execution_times_of_cold_starts_are_not_believed() -> None:
+    """What was counted before the window holds the first execution of a size."""
+    few = stage(sizes={1: 2, 8: 100}, times={1: 2.0})
+    many = stage(sizes={1: 2, 8: 100})
+    before = Counters(sizes={1: Size(40, 2.0), 8: Size(40, 2.0)})
+    moments = tuple(
+        replace(one, counters=replace(one.counters, sizes=_summed(one.counters, before)))
+        for one in many.moments
+    )
+    assert few.times() is None
+    assert replace(many, moments=moments).times() is not None
+
+
+def _summed(one: Counters, other: Counters) -> dict[int, Size]:
+    mine, others = one.sizes or {}, other.sizes or {}
+    return {
+        n: Size(
+            mine.get(n, Size(0, 0)).executions + size.executions,
+            mine.get(n, Size(0, 0)).busy_s + size.busy_s,
+        )
+        for n, size in others.items()
+    }
 
 
 def test_execution_times_are_a_line() -> None:

@@ -18,7 +18,16 @@ import pytest
 
 from tests.conftest import RunningServer
 from tests.serving.load import load
-from tests.tools.doctor.loads import Caller, after_a_few_alone, again, calling, pairs, request, team
+from tests.tools.doctor.loads import (
+    ALONE,
+    Caller,
+    after_some_alone,
+    again,
+    calling,
+    pairs,
+    request,
+    team,
+)
 from tests.tools.doctor.repository import LATE, LEVELS, Fields, chain, model, tensor, write
 from tests.tools.doctor.triton import Triton, running
 from tools.doctor.options import add_arguments, run
@@ -43,14 +52,14 @@ MODELS: dict[str, Fields] = {
     "one_caller": model(60, {}),
     "two_callers": model(60, {}),
     "healthy": model(100, {}),
-    "cohorts": model(100, {}, max_batch_size=64),
+    "cohorts": model(60, {}, max_batch_size=64),
     "unbatched": model(60),
     "single": model(60, {}, max_batch_size=1),
     "wide": model(100, {}, instance_group=[{"kind": "KIND_CPU", "count": 4}]),
     "shapes": model(60, {}, input=[tensor("IN", -1)]),
     "ragged": model(60, {}, input=[tensor("IN", -1, allow_ragged_batch=True)]),
     "optional": model(60, {}, input=[tensor("IN"), tensor("MORE", optional=True)]),
-    "capped": model(100, batching(preferred_batch_size=[2])),
+    "capped": model(50, batching(preferred_batch_size=[2])),
     "vain": model(40, batching(max_queue_delay_microseconds=100_000)),
     "unreached": model(
         20, batching(preferred_batch_size=[6], max_queue_delay_microseconds=100_000)
@@ -128,7 +137,7 @@ def callers() -> list[Caller]:
         *[again(request("shapes", length=n)) for n in range(1, 9)],
         *[again(request("ragged", length=n)) for n in range(1, 17)],
         *[again(*either[n:]) for n in range(12)],
-        *after_a_few_alone("capped", 12),
+        *after_some_alone("capped", 12),
         again(request("vain")),
         *[again(request("unreached"))] * 3,
         *[again(request("full"))] * 4,
@@ -188,7 +197,7 @@ def windows(triton: Triton) -> list[dict[str, set[str]]]:
     """Names of what was found at each model, all loaded; a few windows, until all is found."""
     found: list[dict[str, set[str]]] = []
     with calling(triton.grpc, callers()):
-        _wait_for(triton, ["capped", "healthy", "slow_chain", "optional", "unreached"])
+        _wait_for(triton, {"capped": 2 * ALONE, "healthy": 8, "slow_chain": 8, "optional": 8})
         while len(found) < WINDOWS and not (found and all(is_named(found, m) for m in EXPECTED)):
             parts = report(triton, f"--window-s={WINDOW_S}")
             found.append({name: names(part) for name, part in parts.items()})
@@ -199,12 +208,12 @@ def is_named(found: list[dict[str, set[str]]], name: str) -> bool:
     return any(window[name] >= EXPECTED[name] for window in found)
 
 
-def _wait_for(triton: Triton, models: list[str]) -> None:
-    """Until each is past its first executions."""
+def _wait_for(triton: Triton, executions: dict[str, int]) -> None:
+    """Until each has had so many."""
     deadline_s = time.monotonic() + 30
     while time.monotonic() < deadline_s:
         counts = health.execution_counts(triton.options.http_url)
-        if all(counts[name] >= 8 for name in models):
+        if all(counts[name] >= enough for name, enough in executions.items()):
             return
         time.sleep(0.1)
     raise AssertionError(f"no traffic: {counts}")
@@ -229,15 +238,15 @@ def test_a_queue_policy_stalls_a_quiet_server(triton: Triton) -> None:
 
 
 def test_callers_that_return_together_split_in_halves(triton: Triton) -> None:
-    """Two teams, since on a busy machine single callers drift; a few alone, for their times.
+    """Two teams, since on a busy machine single callers drift; some alone, for their times.
 
     An idle server runs the first request of a team alone and then the others; only after that is
     the team together, so the second one begins meanwhile.
     """
     with calling(triton.grpc, [again(request("cohorts"))]):
-        _wait_for(triton, ["cohorts"])
+        _wait_for(triton, {"cohorts": ALONE})
     for _ in range(TRIES):
-        with calling(triton.grpc, [team("cohorts", 8, 0), team("cohorts", 8, 0.15)]):
+        with calling(triton.grpc, [team("cohorts", 8, 0), team("cohorts", 8, 0.1)]):
             part = report(triton, "--model=cohorts", "--window-s=3")["cohorts"]
         if "alternating-cohorts" in names(part):
             return

@@ -448,3 +448,48 @@ def test_the_probe_is_sent_only_when_asked(server: OddServer) -> None:
     assert sum(path.endswith("/infer") for path in server.asked) == 4
     assert "probe: one alone failed; 3 at once failed" in text
     assert "answered 4 times: bad luck" in text
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_only_a_terminal_sees_the_progress(server: OddServer, terminal: bool) -> None:
+    parser = ArgumentParser()
+    options.add_arguments(parser)
+    err = Terminal() if terminal else io.StringIO()
+    options.run(
+        parser.parse_args([f"--url={server.address}", "--window-s=0.3"]), io.StringIO(), err
+    )
+    assert ("watching" in err.getvalue()) is terminal
+
+
+def test_the_usual_metrics_port_is_tried(
+    server: OddServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def metrics(handler: Any) -> None:
+        lines = [
+            f'nv_inference_request_success{{model="m",version="1"}} {30 * turns(server)}',
+            'nv_inference_pending_request_count{model="m",version="1"} 9',
+        ]
+        body("\n".join(lines))(handler)
+
+    server.pages["/metrics"] = metrics
+    monkeypatch.setattr(options, "METRICS_PORT", int(server.url.rpartition(":")[2]))
+    _, text = doctor(server, "--json")
+    assert json.loads(text)["metrics_url"] == f"{server.url}/metrics"
+    assert json.loads(text)["models"][0]["pending_max"] == 9
+
+
+def test_a_stage_of_an_ensemble_that_is_asked_for_is_watched_too(server: OddServer) -> None:
+    whole = row(30) | {"name": "e"}
+    server.pages["/v2/models/stats"] = lambda handler: body(
+        {"model_stats": [row(30 * turns(server)), whole | {"inference_count": 30 * turns(server)}]}
+    )(handler)
+    steps = {"ensemble_scheduling": {"step": [{"model_name": "m"}]}, "max_batch_size": 8}
+    server.pages["/v2/models/e/versions/1/config"] = body(steps)
+    server.pages["/v2/models/e/versions/1/ready"] = body("")
+    _, text = doctor(server, "--model=e", "--json")
+    assert [one["model"] for one in json.loads(text)["models"]] == ["e", "m"]

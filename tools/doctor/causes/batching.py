@@ -127,7 +127,7 @@ def _waits_in_step(stage: Stage) -> bool:
     if sum(pending.values()) < MIN_SAMPLES:
         return False
     mean = sum(n * count for n, count in pending.items()) / sum(pending.values())
-    return 0.7 <= mean / stage.merged <= 1.3 and _spread(pending) <= 0.35
+    return 0.7 <= mean / stage.merged <= 1.3 and _spread(pending) <= 0.45
 
 
 def _rows(stage: Stage) -> Iterator[tuple[int, int]]:
