@@ -9,18 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, RunningServer
+from tests.serving.load import load
 from tools.serve.ports import free_ports
 
 PAGES = ("README.md", "docs/serving.md")
 # Run elsewhere in this file, or by whoever runs this file.
 STARTS = {"make serve\n": "test_make_serve", "make test\n": "this run"}
 NEEDS_ENGINE = "sh docker"
+CALLERS = 12
+"""While the doctor watches, as the page asks for."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +94,17 @@ def test_a_shell_block_runs(server: RunningServer, block: Block, tmp_path: Path)
     tandem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tools "$@"\n')
     tandem.chmod(0o755)
     text = at(server, block.text).replace(".venv/bin/tandem", str(tandem))
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", text],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    traffic = load(server, CALLERS) if "doctor" in text else nullcontext()
+    with traffic:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
     if "samples/" in text:
         assert "espresso" in done.stdout
 

@@ -100,10 +100,8 @@ def judge(folder: Path) -> Iterator[Judge]:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """A load that hangs can only be killed, and leaves its stubs behind."""
     process.terminate()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        pass
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=10)
