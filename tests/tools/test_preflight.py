@@ -15,10 +15,11 @@ import pytest
 from ensemble.errors import ContractMismatch
 from ensemble.model_config import Deployment
 from tools.environment import Machine
+from tools.export import write_texts
 from tools.serve import preflight
 from tools.serve.options import ServeOptions
 from tools.serve.ports import free_ports
-from tools.serve.preflight import check_machine, needed_shared_memory_bytes
+from tools.serve.preflight import check_machine, check_repository, needed_shared_memory_bytes
 from tools.serve.serve import _token
 
 CPU = Deployment(target="cpu")
@@ -227,3 +228,24 @@ def test_a_token_file_that_can_t_be_is_named(tmp_path: Path) -> None:
     for file in (tmp_path / "missing" / "token", tmp_path, tmp_path / "binary"):
         with pytest.raises(ContractMismatch, match=f"--token-file {file}: "):
             _token(file)
+
+
+def test_a_repository_that_triton_would_not_load_is_told_before_it_starts(tmp_path: Path) -> None:
+    (tmp_path / "m" / "1").mkdir(parents=True)
+    config = tmp_path / "m" / "config.pbtxt"
+    config.write_text('backend: "python"\nmax_batch_size: 8\nbatching { }\n', encoding="utf-8")
+    with pytest.raises(ContractMismatch) as caught:
+        check_repository(tmp_path, "interactive")
+    said = str(caught.value)
+    assert f"{config}:3:1: S002 batching is not a field" in said
+    assert "R002 expected model.py, got nothing" in said
+
+
+def test_a_rendered_repository_passes(tmp_path: Path) -> None:
+    write_texts(Deployment(target="cpu"), tmp_path)
+    for model in ("preprocess", "classifier", "postprocess"):
+        folder = tmp_path / model / "1"
+        folder.mkdir(exist_ok=True)
+        (folder / "model.py").write_text("class TritonPythonModel:\n    def execute(self): ...\n")
+    (tmp_path / "ensemble" / "1").mkdir()
+    check_repository(tmp_path, "interactive")

@@ -31,6 +31,29 @@ def check_machine(options: ServeOptions, deployment: Deployment) -> None:
         raise ContractMismatch("this machine can't serve yet:\n  " + "\n  ".join(faults))
 
 
+def check_repository(repository: Path, profile: str) -> None:
+    """Check a user's own repository, which Triton would refuse without saying why, or hang on.
+
+    Raises:
+        ContractMismatch: one line a fault.
+    """
+    from tools.validate.configurations import check_models, read_repository
+    from tools.validate.findings import Severity
+    from tools.validate.target import Target
+
+    models, findings = read_repository(repository, Target("cpu"), profile)
+    errors = [
+        f"{found.place}: {found.rule.code} {found.message}"
+        for found in (*findings, *check_models(models))
+        if found.rule.severity is Severity.ERROR
+    ]
+    if errors:
+        raise ContractMismatch(
+            "Triton would not load this repository ('tandem validate --target cpu' tells more):\n  "
+            + "\n  ".join(errors)
+        )
+
+
 def _ports(options: ServeOptions) -> Iterator[str]:
     ports = {
         "--http-port": options.http_port,

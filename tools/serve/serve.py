@@ -31,7 +31,7 @@ from tools.export import COMMITTED, export
 from tools.serve import health
 from tools.serve.installation import Installation, container, embedded
 from tools.serve.options import ServeOptions, command
-from tools.serve.preflight import check_machine
+from tools.serve.preflight import check_machine, check_repository
 from tools.serve.process import ServerProcess
 from tools.serve.watch import BackOff, ProgressWatch, StubWatch, model_of
 
@@ -80,6 +80,9 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
     if request.repository is not None and not request.repository.is_dir():
         raise ContractMismatch(f"--repository {request.repository}: expected a folder")
     check_machine(request.options, request.deployment)
+    # The serving image has no validator, and with flags of their own users know better.
+    if request.repository and request.deployment.target == "cpu" and not request.options.extra:
+        check_repository(request.repository, request.options.profile)
     with _scratch() as scratch, _signals() as stopping:
         options = _prepare(request, scratch)
         installation = embedded(scratch) if request.deployment.target == "cpu" else container()
