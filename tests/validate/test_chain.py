@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -312,13 +313,33 @@ def test_a_model_that_does_not_load_is_named(copy: Path) -> None:
 
 
 def test_labels_that_do_not_fit_are_named(copy: Path) -> None:
-    from tools.validate import stages as serving
+    (copy / "postprocess" / "1" / "labels.txt").write_text("cat\ndog\n")
+    (finding,) = check_chain(copy, [SAMPLES], RNG(SEED))
+    assert finding.rule.name == "chain-does-not-start"
+    assert "expected 1000 names, got 2" in finding.message
 
-    (copy / "postprocess/1/labels.txt").write_text("cat\ndog\n")
-    with pytest.raises(ServingError, match="expected 1000 names, got 2"):
-        serving._postprocess(
-            serving._config(copy / "postprocess/config.pbtxt"), copy / "postprocess/1"
-        )
+
+def test_a_stage_of_another_backend_is_not_run(copy: Path) -> None:
+    path = copy / "preprocess" / "config.pbtxt"
+    path.write_text(path.read_text().replace('backend: "python"', 'backend: "dali"'))
+    (finding,) = check_chain(copy, [SAMPLES], RNG(SEED))
+    assert finding.rule.name == "chain-not-run"
+    assert "preprocess runs in the backend 'dali'" in finding.message
+
+
+def test_a_model_of_somebody_else_is_not_run(copy: Path) -> None:
+    path = copy / "postprocess" / "1" / "model.py"
+    path.write_text("class TritonPythonModel:\n    def initialize(self, args): pass\n")
+    (finding,) = check_chain(copy, [SAMPLES], RNG(SEED))
+    assert finding.rule.name == "chain-not-run"
+    assert "postprocess/1/model.py has no `stage`" in finding.message
+
+
+def test_loading_leaves_nothing_behind(copy: Path) -> None:
+    before = sorted(copy.rglob("*"))
+    list(check_chain(copy, [SAMPLES], RNG(SEED)))
+    assert sorted(copy.rglob("*")) == before
+    assert "triton_python_backend_utils" not in sys.modules
 
 
 def test_a_transform_that_does_not_fit_its_configuration_is_named(copy: Path) -> None:

@@ -35,7 +35,7 @@ from tools.validate.batch_axis import (
 from tools.validate.findings import Finding, Place, Rule
 from tools.validate.rules import preprocessing as rules
 from tools.validate.stages import Rows, Stage, StageFailed, Stages
-from tools.validate.variants import damaged, variants
+from tools.validate.variants import damaged, evenly, variants
 
 Array = np.ndarray[Any, Any]
 
@@ -68,13 +68,11 @@ def check_chain(
         OSError: an image can't be read.
         CheckFailed: no image can be decoded.
     """
-    absent = list(serving.missing(repository))
-    if absent:
-        names = ", ".join(str(path.relative_to(repository)) for path in absent)
-        yield rules.NOT_RUN.at(Place(repository), f"not run: the repository lacks {names}")
-        return
     try:
         stages = serving.load(repository)
+    except serving.OfAnotherKind as error:
+        yield rules.NOT_RUN.at(Place(repository), f"not run: {error}")
+        return
     except Exception as error:  # a broken model may raise anything; the user gets its message
         yield rules.NOT_STARTED.at(Place(repository), f"{type(error).__name__}: {error}")
         return
@@ -82,7 +80,8 @@ def check_chain(
         message = f"tried up to {largest} images of the {stages.max_batch_size} that are allowed"
         yield rules.LARGEST_NOT_TRIED.at(Place(repository), message)
         stages = replace(stages, max_batch_size=largest)
-    encoded = variants([source.read() for source in find(map(str, images))], _ITEMS, rng)
+    given = evenly(find(map(str, images)), _ITEMS)
+    encoded = variants([source.read() for source in given], _ITEMS, rng)
     with _quiet():
         yield from check_stages(stages, encoded, rng, Place(repository))
 

@@ -31,9 +31,8 @@ class Geometry:
         width: of the crop, pixels.
         how: the kernel.
         exif: turn the picture upright first.
-        fit: ``shorter`` keeps the aspect; ``stretch`` makes a square of ``shorter``, and
-            ``stretch to crop`` a picture as large as the crop; ``crop first`` takes the largest
-            part of the crop's aspect, then resizes.
+        fit: ``shorter`` keeps the picture's aspect, ``stretch`` gives it the crop's; ``crop first``
+            takes the largest part of the crop's aspect, then resizes.
         longer: the longer side's length is rounded ``half up``, with the exact scale about the
             centre (DALI); or the whole picture fits a side rounded ``nearest`` (Pillow, OpenCV) or
             ``down`` (torchvision).
@@ -77,10 +76,9 @@ class Geometry:
 
     def _span(self, size: int, part: int, shorter: int, crop: int, shift: int) -> Span:
         exact = part * self.shorter / shorter
-        if self.fit.startswith("stretch"):
-            length = self.shorter if self.fit == "stretch" else crop
-        else:
-            length = int(exact) if self.longer == "down" else int(exact + 0.5)
+        if self.fit == "stretch":
+            exact = crop * self.shorter / min(self.height, self.width)
+        length = int(exact) if self.longer == "down" else int(exact + 0.5)
         about_centre = self.fit == "shorter" and self.longer == "half up"
         step = part / (exact if about_centre else length)
         offset = _offset(length - crop, self.offset) + shift
