@@ -41,7 +41,7 @@ Array = np.ndarray[Any, Any]
 
 _ITEMS = 8
 _FEW = 4  # items of the runs with bad neighbours
-_SMALL = 8  # above this many images a run costs seconds: fewer relations, which hold the others
+_SMALL = 8  # above this many images a run costs seconds: one relation, which holds the others
 _BLOCKED = "ONNX Runtime may block a batch differently, and so round its sums differently"
 # 1280 terms of float32 rounding, each below 20, are 20 * 1.2e-7 * sqrt(1280) = 9e-5: so much for
 # logits up to 20, and in proportion for larger ones.
@@ -170,7 +170,7 @@ class _Prover:
         small = sorted({n for n in (*SIZES, most) if n <= min(most, _SMALL)})
         self._same(send, rng, small, ("together", "permuted", "mixed"))
         if most > _SMALL:
-            self._same(send, rng, (most,), ("permuted",))
+            # One full batch: in another order, in uneven requests, with others in between.
             self._same(send, rng, (_with_company(most),), ("mixed",))
         bad = [np.frombuffer(data, np.uint8) for data in (_HTML, damage)]
         self._beside(chain, self._images, bad)
