@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -333,6 +334,21 @@ def test_a_model_of_somebody_else_is_not_run(copy: Path) -> None:
     (finding,) = check_chain(copy, [SAMPLES], RNG(SEED))
     assert finding.rule.name == "chain-not-run"
     assert "postprocess/1/model.py has no `stage`" in finding.message
+
+
+def test_stages_load_twice_in_a_process_that_has_imported_nothing(copy: Path) -> None:
+    """Their libraries can't be imported twice, so loading must leave them imported."""
+    program = (
+        "import sys, pathlib\n"
+        "from tools.validate import stages\n"
+        "for _ in range(2):\n"
+        "    config = stages._config(pathlib.Path(sys.argv[1]) / 'preprocess/config.pbtxt')\n"
+        "    stage = stages._stage(pathlib.Path(sys.argv[1]) / 'preprocess', config)\n"
+        "import nvidia.dali.fn\n"
+    )
+    command = [sys.executable, "-c", program, str(copy)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_loading_leaves_nothing_behind(copy: Path) -> None:

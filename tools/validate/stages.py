@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from google.protobuf import json_format
@@ -167,7 +167,7 @@ def _stage(model: Path, config: dict[str, Any]) -> Stage:
     path = _version(model) / "model.py"
     module = ModuleType(f"model_{model.name}")
     module.__file__ = str(path)
-    with mock.patch.dict(sys.modules, {_INSIDE_TRITON: ModuleType(_INSIDE_TRITON)}):
+    with _empty_module(_INSIDE_TRITON):
         exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
         served = module.TritonPythonModel()
         arguments = {"model_config": json.dumps(config), "model_instance_kind": "CPU"}
@@ -176,6 +176,18 @@ def _stage(model: Path, config: dict[str, Any]) -> Stage:
         raise OfAnotherKind(f"{path.relative_to(model.parent)} has no `stage`")
     stage: Stage = served.stage
     return stage
+
+
+@contextmanager
+def _empty_module(name: str) -> Iterator[None]:
+    """Something to import by that name; other modules that are imported meanwhile stay."""
+    before, sys.modules[name] = sys.modules.get(name), ModuleType(name)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
 
 
 def _version(model: Path) -> Path:

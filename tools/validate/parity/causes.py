@@ -135,7 +135,7 @@ def _of_geometry(geometry: Geometry) -> Iterator[Cause]:
     one, other = ("server", "reference") if how.antialias else ("reference", "server")
     words = f"the {one} antialiases when it shrinks a picture, the {other} does not"
     yield Cause(rules.ANTIALIAS, words, _how(antialias=not how.antialias))
-    for kernel in FILTERS:
+    for kernel in (*FILTERS, "OpenCV's cubic", "OpenCV's Lanczos"):
         words = f"the reference resamples with {kernel}, the server with {how.kernel}"
         yield Cause(rules.FILTER, words, _how(kernel=kernel))
     words = f"the reference averages areas, as INTER_AREA does, the server has {how.kernel}"

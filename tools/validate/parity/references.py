@@ -109,19 +109,26 @@ def tensorflow(encoded: bytes, transform: Transform, *, antialias: bool = False)
 
 
 def keras(encoded: bytes, transform: Transform) -> Array:
-    """``smart_resize`` to a square of the resize's size, then ``CenterCrop``.
+    """``smart_resize`` to the crop's aspect and the resize's size, then ``CenterCrop``.
 
-    The largest centred square is cut out first, then resized as ``tf.image.resize`` does.
+    The largest centred part of that aspect is cut out first, then resized as ``tf.image.resize``
+    does.
     Source: Keras ``utils/image_utils.py``, ``smart_resize``; ``CenterCrop``: ``int(diff / 2)``.
     """
     picture = decode(encoded, transform.apply_exif)
     height, width = picture.shape[:2]
-    side = min(height, width)
-    top, left = int((height - side) / 2), int((width - side) / 2)
-    square = picture[top : top + side, left : left + side]
-    span = Span(0, side / transform.resize_shorter, transform.resize_shorter)
+    scale = transform.resize_shorter / min(transform.crop_height, transform.crop_width)
+    sides = round(transform.crop_height * scale), round(transform.crop_width * scale)
+    part_height = max(1, min(height, int(width * sides[0] / sides[1])))
+    part_width = max(1, min(width, int(height * sides[1] / sides[0])))
+    top, left = int((height - part_height) / 2), int((width - part_width) / 2)
+    part = picture[top : top + part_height, left : left + part_width]
+    rows, columns = (
+        Span(0, part_height / sides[0], sides[0]),
+        Span(0, part_width / sides[1], sides[1]),
+    )
     how = Resampling(transform.filter, antialias=False, repeat_edges=False)
-    return _cropped(resample(square, span, span, how), transform)
+    return _cropped(resample(part, rows, columns, how), transform)
 
 
 def opencv(encoded: bytes, transform: Transform, *, area: bool = False) -> Array:
