@@ -15,6 +15,7 @@ from ensemble.errors import ContractMismatch
 from ensemble.transform import Transform
 from tests.conftest import SAMPLES
 from tests.fakes.images import saved
+from tools.client.sources import find
 from tools.validate.findings import Severity, failed
 from tools.validate.parity import references
 from tools.validate.parity.check import check_preprocessing
@@ -45,7 +46,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def training(photos: Path, **changes: Any) -> dict[str, Array]:
     """What a training that differs in these fields of the transform feeds, by file name."""
     transform = replace(SERVED, **changes)
-    pictures = photographs([photos])
+    pictures = photographs(find([str(photos)]))
     fed = served(pictures, transform)
     return {Path(p.name).name: array for p, array in zip(pictures, fed, strict=True)}  # type: ignore[misc]
 
@@ -76,7 +77,7 @@ def test_what_training_fed_is_what_is_served(photos: Path, tmp_path: Path) -> No
 def test_the_recipe_is_the_server(kernel: str, antialias: bool) -> None:
     """The diagnosis turns switches of a model of the server: the model has to be right."""
     transform = replace(SERVED, filter=kernel, antialias=antialias, crop_width=200)
-    pictures = [*photographs([SAMPLES]), *GENERATED[:10]]
+    pictures = [*photographs(find([str(SAMPLES)])), *GENERATED[:10]]
     recipe = Recipe.of(transform)
     for picture, pixels in zip(pictures, served(pictures, transform), strict=True):
         assert isinstance(pixels, np.ndarray), picture.name
@@ -308,21 +309,42 @@ def test_torchvisions_truncated_sides_are_a_warning() -> None:
 # What can't be compared
 
 
-def test_what_the_server_refuses_or_the_reference_lacks_is_said(
-    photos: Path, tmp_path: Path
-) -> None:
+def test_what_the_server_refuses_is_said(photos: Path, tmp_path: Path) -> None:
     gif = tmp_path / "a.gif"
     gif.write_bytes(saved(Image.new("RGB", (300, 300)), "GIF"))
-    fed = training(photos)
-    del fed["rocket.png"]
     path = tmp_path / "some.npz"
-    np.savez(path, **fed)
+    np.savez(path, **{"a.gif": np.zeros(1), "coffee.png": training(photos)["coffee.png"]})
     result = check_preprocessing(ParityRequest(SERVED, str(path), [photos, gif]))
     messages = " ".join(finding.message for finding in result.findings)
     assert names(result) == {"not-compared"}
     assert "the server refuses it: GIF is not accepted" in messages
-    assert "rocket.png: the reference has no array of that name" in messages
+    assert len(result.pictures) == 1
+
+
+def test_what_the_reference_lacks_is_said(photos: Path, tmp_path: Path) -> None:
+    fed = training(photos)
+    del fed["rocket.png"]
+    result = against(fed, photos, tmp_path)
+    assert names(result) == {"not-compared"}
+    assert "compared 2 of 3 images: the reference has no array of 1" in result.findings[0].message
     assert len(result.pictures) == 2
+
+
+def test_arrays_of_other_images_compare_nothing_and_say_so(photos: Path, tmp_path: Path) -> None:
+    result = against({"other.png": np.zeros((3, 224, 224))}, photos, tmp_path)
+    assert names(result) == {"not-compared"}
+    assert result.pictures == ()
+
+
+def test_of_many_images_some_from_all_over_are_compared(tmp_path: Path) -> None:
+    image = saved(Image.new("RGB", (8, 8)), "PNG")
+    for n in range(130):
+        (tmp_path / f"{n:03}.png").write_bytes(image)
+    result = check_preprocessing(ParityRequest(SERVED, "pillow", [tmp_path]))
+    of_files = [Path(one.picture.name).stem for one in result.pictures if not one.picture.generated]
+    assert len(of_files) == 64
+    assert of_files[-1] > "125"
+    assert "compared 64 of 130 images: at most 64 are" in result.findings[0].message
 
 
 def test_an_array_may_be_named_by_stem_and_have_a_batch_axis(photos: Path, tmp_path: Path) -> None:

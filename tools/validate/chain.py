@@ -35,13 +35,13 @@ from tools.validate.batch_axis import (
 from tools.validate.findings import Finding, Place, Rule
 from tools.validate.rules import preprocessing as rules
 from tools.validate.stages import Rows, Stage, StageFailed, Stages
-from tools.validate.variants import damaged, variants
+from tools.validate.variants import damaged, evenly, variants
 
 Array = np.ndarray[Any, Any]
 
 _ITEMS = 8
 _FEW = 4  # items of the runs with bad neighbours
-_SMALL = 8  # above this many images a run costs seconds: fewer relations, which hold the others
+_SMALL = 8  # above this many images a run costs seconds: one relation, which holds the others
 _BLOCKED = "ONNX Runtime may block a batch differently, and so round its sums differently"
 # 1280 terms of float32 rounding, each below 20, are 20 * 1.2e-7 * sqrt(1280) = 9e-5: so much for
 # logits up to 20, and in proportion for larger ones.
@@ -68,13 +68,11 @@ def check_chain(
         OSError: an image can't be read.
         CheckFailed: no image can be decoded.
     """
-    absent = list(serving.missing(repository))
-    if absent:
-        names = ", ".join(str(path.relative_to(repository)) for path in absent)
-        yield rules.NOT_RUN.at(Place(repository), f"not run: the repository lacks {names}")
-        return
     try:
         stages = serving.load(repository)
+    except serving.OfAnotherKind as error:
+        yield rules.NOT_RUN.at(Place(repository), f"not run: {error}")
+        return
     except Exception as error:  # a broken model may raise anything; the user gets its message
         yield rules.NOT_STARTED.at(Place(repository), f"{type(error).__name__}: {error}")
         return
@@ -82,7 +80,8 @@ def check_chain(
         message = f"tried up to {largest} images of the {stages.max_batch_size} that are allowed"
         yield rules.LARGEST_NOT_TRIED.at(Place(repository), message)
         stages = replace(stages, max_batch_size=largest)
-    encoded = variants([source.read() for source in find(map(str, images))], _ITEMS, rng)
+    given = evenly(find(map(str, images)), _ITEMS)
+    encoded = variants([source.read() for source in given], _ITEMS, rng)
     with _quiet():
         yield from check_stages(stages, encoded, rng, Place(repository))
 
@@ -171,7 +170,7 @@ class _Prover:
         small = sorted({n for n in (*SIZES, most) if n <= min(most, _SMALL)})
         self._same(send, rng, small, ("together", "permuted", "mixed"))
         if most > _SMALL:
-            self._same(send, rng, (most,), ("permuted",))
+            # One full batch: in another order, in uneven requests, with others in between.
             self._same(send, rng, (_with_company(most),), ("mixed",))
         bad = [np.frombuffer(data, np.uint8) for data in (_HTML, damage)]
         self._beside(chain, self._images, bad)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,6 @@ from google.protobuf import json_format
 
 from ensemble import pbtxt
 from ensemble.errors import ServingError
-from ensemble.tensors import IMAGE, answers, check_declared, logits, pixels
-from ensemble.transform import Transform
 from tools.validate.batch_axis import RowsDiffer
 
 Array = np.ndarray[Any, Any]
@@ -23,9 +25,15 @@ Stage = Callable[[list[Array]], Sequence[Rows | ServingError]]
 
 _FILES = {
     "preprocess": ("transform.json",),
-    "classifier": ("model.onnx",),
     "postprocess": ("labels.txt",),
+    "classifier": ("model.onnx",),
 }
+"""Beside ``model.py``. In the order of building: what costs most comes last."""
+_INSIDE_TRITON = "triton_python_backend_utils"
+
+
+class OfAnotherKind(ServingError):
+    """A repository that can't be run here, which says nothing against it."""
 
 
 class StageFailed(ServingError):
@@ -114,31 +122,33 @@ def _copied(outputs: Rows) -> Rows:
     return {name: np.array(rows) for name, rows in outputs.items()}
 
 
-def missing(repository: Path) -> Iterator[Path]:
-    """Files without which a repository is not of this kind."""
-    if not (repository / "ensemble" / "config.pbtxt").is_file():
-        yield repository / "ensemble" / "config.pbtxt"
-    for name, files in _FILES.items():
-        folder = repository / name
-        needed = [folder / "config.pbtxt", *(_version(folder) / file for file in files)]
-        yield from (path for path in needed if not path.is_file())
-
-
 def load(repository: Path) -> Stages:
-    """Build the stages on the CPU.
+    """Build the stages on the CPU, as Triton's Python backend does.
 
     Raises:
-        ServingError: the files do not fit each other.
-        Exception: whatever ONNX Runtime says of a model that it does not load.
+        OfAnotherKind: the repository is not one that Tandem renders, or not for that backend.
+        Exception: whatever ``initialize`` raises; ServingError where files do not fit each other.
     """
+    absent = [path for path in _files(repository) if not path.is_file()]
+    if absent:
+        names = ", ".join(str(path.relative_to(repository)) for path in absent)
+        raise OfAnotherKind(f"the repository lacks {names}")
     configs = {name: _config(repository / name / "config.pbtxt") for name in _FILES}
-    sizes = [max(1, int(config["max_batch_size"])) for config in configs.values()]
-    return Stages(
-        _preprocess(configs["preprocess"], _version(repository / "preprocess")),
-        _classifier(configs["classifier"], _version(repository / "classifier")),
-        _postprocess(configs["postprocess"], _version(repository / "postprocess")),
-        min(sizes),
-    )
+    for name in ("preprocess", "postprocess"):
+        if configs[name]["backend"] != "python":
+            raise OfAnotherKind(f"{name} runs in the backend {configs[name]['backend']!r}")
+    built = {name: _stage(repository / name, configs[name]) for name in _FILES}
+    sizes = (max(1, int(config["max_batch_size"])) for config in configs.values())
+    return Stages(**built, max_batch_size=min(sizes))
+
+
+def _files(repository: Path) -> Iterator[Path]:
+    """What a repository of this kind has."""
+    yield repository / "ensemble" / "config.pbtxt"
+    for name, files in _FILES.items():
+        folder = repository / name
+        yield folder / "config.pbtxt"
+        yield from (_version(folder) / file for file in ("model.py", *files))
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -147,38 +157,37 @@ def _config(path: Path) -> dict[str, Any]:
     fields: dict[str, Any] = json_format.MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
+    # The GPU target gives the classifier to ONNX Runtime's own backend, without this parameter.
+    fields["parameters"].setdefault("num_threads", {"string_value": "1"})
     return fields
 
 
-def _preprocess(config: dict[str, Any], folder: Path) -> Stage:
-    from preprocess.decode import Preprocessor
-    from preprocess.guard import Limits
-
-    transform = Transform.from_file(folder / "transform.json")
-    check_declared(config["input"], (IMAGE,))
-    check_declared(config["output"], (pixels(transform),))
-    names = {"max_image_bytes", "max_image_pixels", "max_image_aspect"}
-    parameters = config["parameters"].items()
-    limits = {n.replace("image_", ""): int(p["string_value"]) for n, p in parameters if n in names}
-    batch_size = max(1, int(config["max_batch_size"]))
-    return Preprocessor(transform, Limits(**limits), batch_size)
-
-
-def _classifier(config: dict[str, Any], folder: Path) -> Stage:
-    from classifier.session import BatchSession
-
-    threads = config["parameters"].get("num_threads", {}).get("string_value", "1")
-    return BatchSession(folder / "model.onnx", config, int(threads))
+def _stage(model: Path, config: dict[str, Any]) -> Stage:
+    """What ``model.py`` builds; the backend's module, which only ``execute`` needs, is empty."""
+    path = _version(model) / "model.py"
+    module = ModuleType(f"model_{model.name}")
+    module.__file__ = str(path)
+    with _empty_module(_INSIDE_TRITON):
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+        served = module.TritonPythonModel()
+        arguments = {"model_config": json.dumps(config), "model_instance_kind": "CPU"}
+        served.initialize(arguments | {"model_instance_device_id": "0"})
+    if not hasattr(served, "stage"):
+        raise OfAnotherKind(f"{path.relative_to(model.parent)} has no `stage`")
+    stage: Stage = served.stage
+    return stage
 
 
-def _postprocess(config: dict[str, Any], folder: Path) -> Stage:
-    from postprocess.answer import Answerer
-    from postprocess.labels import load_labels
-
-    classes, top_k = int(config["input"][0]["dims"][0]), int(config["output"][0]["dims"][0])
-    check_declared(config["input"], (logits(classes),))
-    check_declared(config["output"], answers(top_k))
-    return Answerer(load_labels(folder / "labels.txt", classes), top_k)
+@contextmanager
+def _empty_module(name: str) -> Iterator[None]:
+    """Something to import by that name; other modules that are imported meanwhile stay."""
+    before, sys.modules[name] = sys.modules.get(name), ModuleType(name)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
 
 
 def _version(model: Path) -> Path:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from ensemble.errors import CheckFailed
+
+Item = TypeVar("Item")
 
 _CUTS = (
     (0.0, 0.0, 1.0, 1.0),
@@ -45,6 +48,13 @@ def variants(encoded: Sequence[bytes], count: int, rng: np.random.Generator) -> 
             part = ImageOps.mirror(part).transpose(Image.Transpose.ROTATE_90)
         made.append(_file(part, "PNG" if n % 3 == 2 else "JPEG"))
     return made
+
+
+def evenly(items: Sequence[Item], count: int) -> list[Item]:
+    """At most ``count`` of the items, from all over the list."""
+    return (
+        [items[n * len(items) // count] for n in range(count)] if len(items) > count else [*items]
+    )
 
 
 def damaged(encoded: bytes) -> bytes:

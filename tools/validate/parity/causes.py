@@ -135,24 +135,22 @@ def _of_geometry(geometry: Geometry) -> Iterator[Cause]:
     one, other = ("server", "reference") if how.antialias else ("reference", "server")
     words = f"the {one} antialiases when it shrinks a picture, the {other} does not"
     yield Cause(rules.ANTIALIAS, words, _how(antialias=not how.antialias))
-    for kernel in FILTERS:
+    for kernel in (*FILTERS, "OpenCV's cubic", "OpenCV's Lanczos"):
         words = f"the reference resamples with {kernel}, the server with {how.kernel}"
         yield Cause(rules.FILTER, words, _how(kernel=kernel))
     words = f"the reference averages areas, as INTER_AREA does, the server has {how.kernel}"
     yield Cause(rules.FILTER, words, _how(kernel="area", antialias=True))
-    yield from _of_rounding()
+    yield from _of_rounding(geometry)
     yield from _of_fit(geometry)
     yield from _of_crop(geometry)
 
 
-def _of_rounding() -> Iterator[Cause]:
-    for longer, words in (
-        ("down", "the reference rounds the longer side down, the server half up"),
-        ("nearest", "the reference fits the picture into the rounded longer side"),
-    ):
+def _of_rounding(geometry: Geometry) -> Iterator[Cause]:
+    for longer in ("down", "half up", "nearest"):
+        words = f"the reference rounds the longer side {longer}, the server {geometry.longer}"
         yield Cause(rules.SIZE_ROUNDING, words, _geometry(longer=longer))
-    for offset in ("half even", "down"):
-        words = f"the reference rounds the crop's offset {offset}, the server half up"
+    for offset in ("half even", "down", "half up"):
+        words = f"the reference rounds the crop's offset {offset}, the server {geometry.offset}"
         yield Cause(rules.CROP_OFFSET, words, _geometry(offset=offset))
     for rows in (-1, 0, 1):
         for columns in (-1, 0, 1):
@@ -162,10 +160,13 @@ def _of_rounding() -> Iterator[Cause]:
 
 
 def _of_fit(geometry: Geometry) -> Iterator[Cause]:
-    words = "the reference stretches the picture to a square of {} pixels, then crops"
-    yield Cause(rules.STRETCHED, words.format(geometry.shorter), _geometry(fit="stretch"))
-    words = "the reference stretches the picture to the size of the crop"
-    yield Cause(rules.STRETCHED, words, _geometry(fit="stretch to crop"))
+    if geometry.fit == "stretch":
+        words = "the reference keeps the picture's aspect, the server stretches it"
+        yield Cause(rules.STRETCHED, words, _geometry(fit="shorter"))
+    smallest = min(geometry.height, geometry.width)
+    for shorter in dict.fromkeys((geometry.shorter, smallest)):
+        words = f"the reference stretches the picture, its shorter side to {shorter} pixels"
+        yield Cause(rules.STRETCHED, words, _geometry(fit="stretch", shorter=shorter))
     words = "the reference cuts out the centre first, then resizes it"
     yield Cause(rules.CROP_FIRST, words, _geometry(fit="crop first"))
     crop = max(geometry.height, geometry.width)

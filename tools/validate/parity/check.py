@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tools.client.sources import Source, find
 from tools.validate.findings import Finding, Place, Rule
 from tools.validate.parity import references, report
 from tools.validate.parity.comparison import (
@@ -22,7 +23,10 @@ from tools.validate.parity.diagnose import Case, Diagnosis, diagnose
 from tools.validate.parity.pictures import generated, photographs
 from tools.validate.parity.recipe import Recipe
 from tools.validate.rules import preprocessing as rules
+from tools.validate.variants import evenly
 
+MOST_PHOTOGRAPHS = 64
+"""Enough to see every cause, few enough to be held in memory: each takes 1 MB and more."""
 _NAMED = 3  # pictures that a finding names
 _SEED = 20_240_805  # the same pictures in every run, so that two runs can be compared
 
@@ -34,14 +38,16 @@ def check_preprocessing(request: ParityRequest) -> ParityResult:
         ContractMismatch: the reference can't be used.
         OSError: an image can't be read, or the report not written.
     """
-    reference = references.load(request.reference, request.transform, request.training)
-    pictures = photographs(request.images)
+    training = references.load(request.reference, request.transform, request.training)
+    found = find(map(str, request.images))
+    chosen = evenly([one for one in found if training.has(one.name)] or found, MOST_PHOTOGRAPHS)
+    pictures = photographs(chosen)
     if not request.reference.endswith(".npz"):
         pictures += generated(request.transform, np.random.default_rng(_SEED))
     compared: list[Compared] = []
     troubles: dict[Trouble, list[str]] = defaultdict(list)
     for picture, ours in zip(pictures, served(pictures, request.transform), strict=True):
-        for one in both_sides(picture, ours, reference, request.transform):
+        for one in both_sides(picture, ours, training.pixels, request.transform):
             if isinstance(one, Compared):
                 compared.append(one)
             else:
@@ -51,6 +57,9 @@ def check_preprocessing(request: ParityRequest) -> ParityResult:
         rule.at(place, f"{_listed(names)}: {message}")
         for (rule, message), names in troubles.items()
     ]
+    if len(chosen) < len(found):
+        message = f"compared {len(chosen)} of {len(found)} images: {_left_out(training, found)}"
+        findings.append(rules.NOT_COMPARED.at(place, message))
     cases = [Case(one.picture, one.reference, one.mean) for one in compared if not one.agrees]
     diagnoses = list(diagnose(cases, Recipe.of(request.transform)))
     findings += _findings(diagnoses, place)
@@ -58,6 +67,12 @@ def check_preprocessing(request: ParityRequest) -> ParityResult:
     if request.report is not None:
         report.write(request.report, request.transform, request.reference, result)
     return result
+
+
+def _left_out(training: references.Training, found: Sequence[Source]) -> str:
+    lacking = sum(not training.has(one.name) for one in found)
+    without = f"the reference has no array of {lacking}; " if lacking else ""
+    return f"{without}at most {MOST_PHOTOGRAPHS} are"
 
 
 def _explained(compared: Sequence[Compared], diagnoses: Sequence[Diagnosis]) -> Iterator[Compared]:

@@ -94,7 +94,10 @@ def served(pictures: Sequence[Picture], transform: Transform) -> Iterator[Array 
         batch = pictures[start : start + BATCH_SIZE]
         encoded = [np.frombuffer(picture.encoded, np.uint8)[None] for picture in batch]
         for result in preprocess(encoded):
-            yield result if isinstance(result, ServingError) else np.copy(result["PIXELS"][0])
+            if isinstance(result, ServingError):
+                yield result
+            else:
+                yield np.array(result["PIXELS"][0], np.float32)
 
 
 Trouble = tuple[Rule, str]

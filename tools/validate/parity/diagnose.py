@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,12 @@ import numpy as np
 from tools.validate.parity.causes import Cause, causes, fitted
 from tools.validate.parity.pictures import Picture
 from tools.validate.parity.recipe import Recipe
+from tools.validate.rules import preprocessing as rules
 
 Array = np.ndarray[Any, Any]
 
 _SAMPLE = 3  # pictures that a cause is chosen on; it is then tried on all
+_MOST_TRIED = 6  # pictures in vain, before the rest is left alone: two together take seconds each
 _LEADING = 4  # of two causes together, one must be among the best of those alone
 _AS_GOOD_LEVELS = 0.15  # of causes that are this close, the more specific wins
 _MOSTLY = 0.25  # a cause that leaves less than this share is named although it leaves something
@@ -96,7 +98,7 @@ class _Search:
     ) -> Generator[Diagnosis, None, list[Case]]:
         """Diagnoses by these trials; returns the cases that none of them explains."""
         unexplained: list[Case] = []
-        while cases:
+        while cases and len(unexplained) < _MOST_TRIED:
             sample, rest = cases[:sample_size], cases[sample_size:]
             best = self._best(sample, trials(sample))
             after = {case: self._off(best, case) for case in cases}
@@ -107,12 +109,22 @@ class _Search:
                 cases = [case for case in cases if case not in done]
             else:
                 unexplained, cases = unexplained + sample, rest
-        return unexplained
+        return unexplained + cases
 
     def singles(self, cases: list[Case]) -> list[Trial]:
         """Each cause alone, and the mean and std that fit each of the cases."""
         fits = (fitted(self._recipe, case.picture.encoded, case.reference) for case in cases)
-        return [*((cause,) for cause in self.every), *((fit,) for fit in fits if fit)]
+        return [
+            *((cause,) for cause in self.every),
+            *self._roundings(),
+            *((fit,) for fit in fits if fit),
+        ]
+
+    def _roundings(self) -> Iterator[Trial]:
+        """Sides and offsets rounded in another way: what frameworks do belongs together."""
+        places = (rules.SIZE_ROUNDING, rules.CROP_OFFSET)
+        sizes, offsets = ([c for c in self.every if c.rule is rule] for rule in places)
+        return (pair for pair in product(sizes, offsets[:2]) if self._differ(pair))
 
     def several(self, cases: list[Case]) -> list[Trial]:
         """Known causes together where they explain a case; otherwise any two, or one and a fit."""
@@ -125,7 +137,7 @@ class _Search:
     def nearest(self, case: Case) -> Diagnosis:
         """What left least of a case, if that is little against what was there before."""
         after, best = self._least.get(case, (np.inf, ()))
-        if after < np.inf and after <= _MOSTLY * case.before:
+        if after <= min(_MOSTLY * case.before, 2 * case.picture.tolerance_levels):
             return Diagnosis(best, {case: after})
         return Diagnosis((), {case: case.before})
 

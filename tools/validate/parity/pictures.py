@@ -6,14 +6,13 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from ensemble.transform import Transform
-from tools.client.sources import find
+from tools.client.sources import Source
 
 Array = np.ndarray[Any, Any]
 
@@ -49,13 +48,13 @@ class Picture:
             return TOLERANCE_LEVELS
 
 
-def photographs(paths: Sequence[Path]) -> list[Picture]:
-    """The images in these files and folders.
+def photographs(sources: Sequence[Source]) -> list[Picture]:
+    """The images, read.
 
     Raises:
         OSError: one is missing or can't be read.
     """
-    return [Picture(source.name, source.read()) for source in find(map(str, paths))]
+    return [Picture(source.name, source.read()) for source in sources]
 
 
 def generated(transform: Transform, rng: np.random.Generator) -> list[Picture]:

@@ -8,6 +8,7 @@ it: so a cause is found by trying.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,11 +32,10 @@ class Geometry:
         width: of the crop, pixels.
         how: the kernel.
         exif: turn the picture upright first.
-        fit: ``shorter`` keeps the aspect; ``stretch`` makes a square of ``shorter``, and
-            ``stretch to crop`` a picture as large as the crop; ``crop first`` takes the largest
-            part of the crop's aspect, then resizes.
+        fit: ``shorter`` keeps the picture's aspect, ``stretch`` gives it the crop's; ``crop first``
+            takes the largest part of the crop's aspect, then resizes.
         longer: the longer side's length is rounded ``half up``, with the exact scale about the
-            centre (DALI); or the whole picture fits a side rounded ``nearest`` (Pillow, OpenCV) or
+            centre (DALI); or the whole picture fits a side rounded ``nearest``, halves to even, or
             ``down`` (torchvision).
         offset: of the crop: half of the difference ``half up``, ``half even`` or ``down``; or
             ``start`` or ``end`` instead of the centre.
@@ -77,10 +77,9 @@ class Geometry:
 
     def _span(self, size: int, part: int, shorter: int, crop: int, shift: int) -> Span:
         exact = part * self.shorter / shorter
-        if self.fit.startswith("stretch"):
-            length = self.shorter if self.fit == "stretch" else crop
-        else:
-            length = int(exact) if self.longer == "down" else int(exact + 0.5)
+        if self.fit != "shorter":
+            exact = crop * self.shorter / min(self.height, self.width)
+        length = _LENGTHS[self.longer](exact)
         about_centre = self.fit == "shorter" and self.longer == "half up"
         step = part / (exact if about_centre else length)
         offset = _offset(length - crop, self.offset) + shift
@@ -188,6 +187,13 @@ def _levels(geometry: Geometry, encoded: bytes) -> Array:
     rows, columns = geometry.spans(picture.shape[0], picture.shape[1])
     levels: Array = np.clip(np.rint(resample(picture, rows, columns, geometry.how)), 0, 255)
     return levels
+
+
+_LENGTHS: dict[str, Callable[[float], int]] = {
+    "half up": lambda exact: int(exact + 0.5),
+    "nearest": round,  # halves to even, as Python's own rounding
+    "down": int,
+}
 
 
 def _offset(difference: int, rule: str) -> int:

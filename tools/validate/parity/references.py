@@ -28,6 +28,20 @@ Array = np.ndarray[Any, Any]
 Pixels = Callable[[Picture], Array | None]
 """A picture to what training feeds for it; None where the reference does not have it."""
 
+
+@dataclass(frozen=True)
+class Training:
+    """One side of the comparison.
+
+    Attributes:
+        pixels: what training feeds for a picture.
+        has: whether there is anything for a picture of that name.
+    """
+
+    pixels: Pixels
+    has: Callable[[str], bool] = lambda name: True
+
+
 _PILLOW = {
     "triangular": Image.Resampling.BILINEAR,
     "cubic": Image.Resampling.BICUBIC,
@@ -95,19 +109,26 @@ def tensorflow(encoded: bytes, transform: Transform, *, antialias: bool = False)
 
 
 def keras(encoded: bytes, transform: Transform) -> Array:
-    """``smart_resize`` to a square of the resize's size, then ``CenterCrop``.
+    """``smart_resize`` to the crop's aspect and the resize's size, then ``CenterCrop``.
 
-    The largest centred square is cut out first, then resized as ``tf.image.resize`` does.
+    The largest centred part of that aspect is cut out first, then resized as ``tf.image.resize``
+    does.
     Source: Keras ``utils/image_utils.py``, ``smart_resize``; ``CenterCrop``: ``int(diff / 2)``.
     """
     picture = decode(encoded, transform.apply_exif)
     height, width = picture.shape[:2]
-    side = min(height, width)
-    top, left = int((height - side) / 2), int((width - side) / 2)
-    square = picture[top : top + side, left : left + side]
-    span = Span(0, side / transform.resize_shorter, transform.resize_shorter)
+    scale = transform.resize_shorter / min(transform.crop_height, transform.crop_width)
+    sides = round(transform.crop_height * scale), round(transform.crop_width * scale)
+    part_height = max(1, min(height, int(width * sides[0] / sides[1])))
+    part_width = max(1, min(width, int(height * sides[1] / sides[0])))
+    top, left = int((height - part_height) / 2), int((width - part_width) / 2)
+    part = picture[top : top + part_height, left : left + part_width]
+    rows, columns = (
+        Span(0, part_height / sides[0], sides[0]),
+        Span(0, part_width / sides[1], sides[1]),
+    )
     how = Resampling(transform.filter, antialias=False, repeat_edges=False)
-    return _cropped(resample(square, span, span, how), transform)
+    return _cropped(resample(part, rows, columns, how), transform)
 
 
 def opencv(encoded: bytes, transform: Transform, *, area: bool = False) -> Array:
@@ -150,7 +171,7 @@ REFERENCES = {
 """By the name that ``--reference`` takes."""
 
 
-def load(name: str, served: Transform, training: Transform | None = None) -> Pixels:
+def load(name: str, served: Transform, training: Transform | None = None) -> Training:
     """The reference of that name, or of the file ``name`` if it ends in ``.npz``.
 
     Args:
@@ -170,10 +191,10 @@ def load(name: str, served: Transform, training: Transform | None = None) -> Pix
     reference = REFERENCES[name]
     declared = training or replace(served, colour=reference.colour or served.colour)
     values = Values(declared.colour, declared.mean, declared.std, declared.layout)
-    return lambda picture: values.fed(reference.levels(picture.encoded, declared))
+    return Training(lambda picture: values.fed(reference.levels(picture.encoded, declared)))
 
 
-def _dumped(path: Path) -> Pixels:
+def _dumped(path: Path) -> Training:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -181,13 +202,19 @@ def _dumped(path: Path) -> Pixels:
         raise ContractMismatch(
             f"{path}: expected an .npz with one numeric array an image file name, got {error}"
         ) from error
-    return lambda picture: _one_of(arrays, picture.name, path)
+    return Training(
+        lambda picture: _one_of(arrays, picture.name, path),
+        lambda name: any(key in arrays for key in _keys(name)),
+    )
+
+
+def _keys(name: str) -> tuple[str, str, str]:
+    """What an image's array may be called: its path, its file name, or that without the suffix."""
+    return name, Path(name).name, Path(name).stem
 
 
 def _one_of(arrays: dict[str, Array], name: str, path: Path) -> Array | None:
-    """The array of an image: by its path, its file name, or that without the suffix."""
-    keys = (name, Path(name).name, Path(name).stem)
-    array = next((arrays[key] for key in keys if key in arrays), None)
+    array = next((arrays[key] for key in _keys(name) if key in arrays), None)
     if array is None:
         return None
     if array.dtype.kind not in "fiu":

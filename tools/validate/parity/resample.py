@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,17 +84,17 @@ def _triangular(distance: Array, widening: float) -> Array:
     return np.maximum(0.0, 1.0 - distance / widening)
 
 
-def _cubic(distance: Array, widening: float) -> Array:
-    """Keys' cubic with a = -0.5: Pillow, DALI, TensorFlow."""
+def _cubic(distance: Array, widening: float, a: float = -0.5) -> Array:
+    """Keys' cubic: a = -0.5 in Pillow, DALI and TensorFlow, -0.75 in OpenCV."""
     x = distance / widening
-    inner = (1.5 * x - 2.5) * x * x + 1.0
-    outer = ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.where(x <= 1, inner, np.where(x < 2, outer, 0.0))
 
 
-def _lanczos3(distance: Array, widening: float) -> Array:
+def _lanczos(distance: Array, widening: float, lobes: int) -> Array:
     x = distance / widening
-    return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0.0)
+    return np.where(x < lobes, np.sinc(x) * np.sinc(x / lobes), 0.0)
 
 
 def _area(distance: Array, widening: float) -> Array:
@@ -111,7 +112,9 @@ def _nearest(distance: Array, widening: float) -> Array:
 KERNELS: dict[str, tuple[Kernel, float]] = {
     "triangular": (_triangular, 1.0),
     "cubic": (_cubic, 2.0),
-    "lanczos3": (_lanczos3, 3.0),
+    "lanczos3": (partial(_lanczos, lobes=3), 3.0),
+    "OpenCV's cubic": (partial(_cubic, a=-0.75), 2.0),
+    "OpenCV's Lanczos": (partial(_lanczos, lobes=4), 4.0),
     "area": (_area, 1.0),
     "nearest": (_nearest, 0.5),
 }

@@ -130,9 +130,8 @@ STRETCHED = _pixels(
     15,
     "stretched",
     Severity.ERROR,
-    "Training stretches pictures to a square, the server keeps their aspect and crops.",
-    "Train or fine-tune with the aspect kept, or declare a stretching resize if the transform has "
-    "one.",
+    "One side stretches pictures to the crop's aspect, the other keeps theirs and crops.",
+    "Declare a stretching resize if the transform has one, or train with the aspect kept.",
 )
 RESIZE_SIZE = _pixels(
     16,
