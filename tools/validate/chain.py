@@ -33,6 +33,7 @@ from tools.validate.batch_axis import (
     raising,
 )
 from tools.validate.findings import Finding, Place, Rule
+from tools.validate.model import memory
 from tools.validate.rules import preprocessing as rules
 from tools.validate.stages import Rows, Stage, StageFailed, Stages
 from tools.validate.variants import damaged, evenly, variants
@@ -41,6 +42,8 @@ Array = np.ndarray[Any, Any]
 
 _ITEMS = 8
 _FEW = 4  # items of the runs with bad neighbours
+_PROMISED = 7  # images in a batch that is tried whatever it costs
+_ARENA = 2  # ONNX Runtime's memory grows by doubling
 _SMALL = 8  # above this many images a run costs seconds: one relation, which holds the others
 _BLOCKED = "ONNX Runtime may block a batch differently, and so round its sums differently"
 # 1280 terms of float32 rounding, each below 20, are 20 * 1.2e-7 * sqrt(1280) = 9e-5: so much for
@@ -53,7 +56,7 @@ def check_chain(
     repository: Path,
     images: Sequence[Path],
     rng: np.random.Generator,
-    largest: int | None = None,
+    memory_bytes: int | None = None,
 ) -> Iterator[Finding]:
     """Whether every stage answers a batch as it answers its rows; the first fault, if there is one.
 
@@ -61,8 +64,8 @@ def check_chain(
         repository: a model repository.
         images: files, or folders of them; variants are made where they are few.
         rng: chooses orders and company.
-        largest: the most images of a batch that is tried, to save memory and time; None: as many
-            as the repository allows.
+        memory_bytes: what this process may take besides thrice the model, so that large batches
+            may be left out; None: as much as it needs.
 
     Raises:
         OSError: an image can't be read.
@@ -76,14 +79,29 @@ def check_chain(
     except Exception as error:  # a broken model may raise anything; the user gets its message
         yield rules.NOT_STARTED.at(Place(repository), f"{type(error).__name__}: {error}")
         return
-    if largest is not None and largest < stages.max_batch_size:
-        message = f"tried up to {largest} images of the {stages.max_batch_size} that are allowed"
-        yield rules.LARGEST_NOT_TRIED.at(Place(repository), message)
-        stages = replace(stages, max_batch_size=largest)
     given = evenly(find(map(str, images)), _ITEMS)
     encoded = variants([source.read() for source in given], _ITEMS, rng)
+    if memory_bytes is not None:
+        largest = _affordable(stages, encoded, memory_bytes)
+        if largest < stages.max_batch_size:
+            most = stages.max_batch_size
+            message = f"tried up to {largest} images of the {most} that are allowed, to save memory"
+            yield rules.LARGEST_NOT_TRIED.at(Place(repository), message)
+            stages = replace(stages, max_batch_size=largest)
     with _quiet():
         yield from check_stages(stages, encoded, rng, Place(repository))
+
+
+def _affordable(stages: Stages, encoded: Sequence[bytes], memory_bytes: int) -> int:
+    """The most images of a batch whose run stays within what is allowed, or the sizes promised."""
+    promised = min(_PROMISED, stages.max_batch_size)
+    batch = [_stacked([np.frombuffer(data, np.uint8) for data in encoded[:promised]])]
+    stages.chain([batch[0][:1]])  # what a first run keeps is not a batch's
+    growth = memory.growth_bytes(lambda: stages.chain(batch)) / promised
+    free = memory.allowed_bytes(stages.model_bytes, memory_bytes)
+    free -= memory.SPARE_BYTES + memory.resident_bytes()
+    more = int(free / max(_ARENA * growth, 1))
+    return min(stages.max_batch_size, promised + max(0, more))
 
 
 def check_stages(

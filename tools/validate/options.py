@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from tools.arguments import milliseconds
+from tools.arguments import milliseconds, positive
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 FORMATS = ("text", "json", "sarif", "github")
@@ -32,6 +32,7 @@ class ValidateOptions:
         reference: what the classifier's training fed it: a framework's name, or an ``.npz``.
         report: HTML file for the difference pictures of preprocessing.
         fix: where to write an ONNX file whose metadata is mended.
+        memory_mb: what running models may take besides thrice the model, megabytes.
         slo_p95_ms: latency objective that queue timeouts are compared with, milliseconds.
     """
 
@@ -46,9 +47,10 @@ class ValidateOptions:
     ignore: tuple[str, ...] = ()
     strict: bool = False
     images: tuple[Path, ...] = ()
-    reference: str = "torchvision"
+    reference: str = "declared"
     report: Path | None = None
     fix: Path | None = None
+    memory_mb: int = 300
     slo_p95_ms: float | None = None
 
 
@@ -76,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", type=Path, help="difference pictures of preprocessing, HTML")
     parser.add_argument("--fix", type=Path, help="with --model: write one with mended metadata")
+    parser.add_argument(
+        "--memory-mb",
+        type=positive,
+        default=default.memory_mb,
+        help="beside thrice the model; more runs larger batches",
+    )
     parser.add_argument("--slo-p95-ms", type=milliseconds, help="for the sum of queue timeouts")
 
 
@@ -107,6 +115,7 @@ def options_from(options: argparse.Namespace) -> ValidateOptions:
         reference=options.reference,
         report=options.report,
         fix=options.fix,
+        memory_mb=options.memory_mb,
         slo_p95_ms=options.slo_p95_ms,
     )
 

@@ -44,33 +44,36 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
     """Everything that can be found, of the families that are wanted."""
     of = release(options.triton)
     major, minor, *_ = map(int, of.server.split("."))
+    memory_bytes = options.memory_mb * 10**6
     target = Target(options.target, (major, minor), options.slo_p95_ms)
     for path in options.configs:
         models, findings = read_file(path, target)
         yield from findings
         yield from check_models(models, together=False)
     for path in options.models:
-        yield from _onnx_file(path, of, say)
+        yield from _onnx_file(path, of, memory_bytes, say)
     if options.repository is not None:
         models, findings = read_repository(options.repository, target, options.profile)
         yield from findings
         yield from check_models(models)
         if selection.wants("O"):
-            yield from _onnx(models, of, say)
+            yield from _onnx(models, of, memory_bytes, say)
         if selection.wants("P"):
             yield from _images(options, options.repository, say)
 
 
-def _onnx_file(path: Path, of: Release, say: Say) -> Iterator[Finding]:
+def _onnx_file(path: Path, of: Release, memory_bytes: int, say: Say) -> Iterator[Finding]:
     from tools.validate.model import ModelUnderTest, check_model
 
     if not path.is_file():
         raise ContractMismatch(f"--model: expected a file, got {path}")
     say(f"running {path} in batches\n")
-    yield from check_model(ModelUnderTest(path, release=of))
+    yield from check_model(ModelUnderTest(path, release=of, memory_bytes=memory_bytes))
 
 
-def _onnx(models: Mapping[str, Model], of: Release, say: Say) -> Iterator[Finding]:
+def _onnx(
+    models: Mapping[str, Model], of: Release, memory_bytes: int, say: Say
+) -> Iterator[Finding]:
     """The ONNX file of every model that has one, against its configuration."""
     from tools.validate.model import ModelUnderTest, check_model
 
@@ -80,15 +83,15 @@ def _onnx(models: Mapping[str, Model], of: Release, say: Say) -> Iterator[Findin
             path = version / name
             if path.is_file():
                 say(f"running {path} in batches\n")
-                yield from check_model(ModelUnderTest(path, config=model.config, release=of))
+                yield from check_model(
+                    ModelUnderTest(path, config=model.config, release=of, memory_bytes=memory_bytes)
+                )
 
 
 def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Finding]:
     """What runs pictures: preprocessing against training's, then the whole chain."""
-    import numpy as np
-
     from ensemble.transform import Transform
-    from tools.validate.chain import check_chain
+    from tools.validate.apart import check_chain_apart
     from tools.validate.parity.check import check_preprocessing
     from tools.validate.parity.comparison import ParityRequest
 
@@ -105,7 +108,7 @@ def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Fi
         )
         yield from check_preprocessing(request).findings
     say("running the stages in batches\n")
-    yield from check_chain(repository, images, np.random.default_rng(0))
+    yield from check_chain_apart(repository, images, options.memory_mb * 10**6)
 
 
 def _fix(options: ValidateOptions, out_path: Path, out: TextIO) -> int:

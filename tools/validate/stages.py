@@ -50,12 +50,13 @@ class StageFailed(ServingError):
 
 @dataclass(frozen=True)
 class Stages:
-    """The three stages, and how many images one call may have."""
+    """The three stages, how many images one call may have, and the size of the model."""
 
     preprocess: Stage
     classifier: Stage
     postprocess: Stage
     max_batch_size: int
+    model_bytes: int = 0
 
     def chain(self, inputs: list[Array]) -> list[Rows | ServingError]:
         """All three, as the ensemble runs them: a request that fails goes no further.
@@ -139,7 +140,8 @@ def load(repository: Path) -> Stages:
             raise OfAnotherKind(f"{name} runs in the backend {configs[name]['backend']!r}")
     built = {name: _stage(repository / name, configs[name]) for name in _FILES}
     sizes = (max(1, int(config["max_batch_size"])) for config in configs.values())
-    return Stages(**built, max_batch_size=min(sizes))
+    model = _version(repository / "classifier") / "model.onnx"
+    return Stages(**built, max_batch_size=min(sizes), model_bytes=model.stat().st_size)
 
 
 def _files(repository: Path) -> Iterator[Path]:

@@ -168,7 +168,7 @@ def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Fin
         facts.depth,
         {tensor.name: tuple(tensor.dims) for tensor in config.input} if batches else {},
         under_test.largest_batch,
-        memory.allowed_bytes(facts.model_bytes),
+        memory.allowed_bytes(facts.model_bytes, under_test.memory_bytes),
         say,
         under_test.reference,
     )
@@ -189,7 +189,7 @@ def main(stdin: TextIO, stdout: TextIO) -> None:
 
     for line in stdin:
         under_test = decode(line)
-        memory.limit_address_space(under_test.path.parent)
+        memory.limit_address_space(under_test.path.parent, under_test.memory_bytes)
         for finding in check(under_test, lambda what: tell("stage", what)):
             tell("finding", finding.rule.code, finding.message)
         tell("end")

@@ -24,20 +24,21 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
 
 
-def allowed_bytes(model_bytes: int) -> int:
-    """The most that the check of a model may take."""
-    return ALLOWED_PER_MODEL * model_bytes + ALLOWED_BASE_BYTES
+def allowed_bytes(model_bytes: int, base_bytes: int = ALLOWED_BASE_BYTES) -> int:
+    """The most that the check of a model may take: thrice the model, and so much more."""
+    return ALLOWED_PER_MODEL * model_bytes + base_bytes
 
 
-def limit_address_space(folder: Path) -> None:
+def limit_address_space(folder: Path, base_bytes: int) -> None:
     """From here on an allocation far beyond what a model needs fails, instead of the machine.
 
     Args:
         folder: of the model and its external data.
+        base_bytes: what is allowed besides thrice the model.
     """
     model_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     now = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE_BYTES
-    most = now + allowed_bytes(model_bytes) + ADDRESS_SPACE_MARGIN_BYTES
+    most = now + allowed_bytes(model_bytes, base_bytes) + ADDRESS_SPACE_MARGIN_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 

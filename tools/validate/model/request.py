@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.validate.model.memory import ALLOWED_BASE_BYTES
 from tools.validate.releases import RELEASES, Release, release
 
 DEFAULT_MAX_BATCH_SIZE = 16
@@ -24,6 +25,7 @@ class ModelUnderTest:
         release: the Triton that is to load it.
         run: whether to run it in ONNX Runtime; without, only what is written is checked.
         reference: another model that it has to agree with, at the batch that this one declares.
+        memory_bytes: what the check may take besides thrice the model; more runs larger batches.
         time_limit_s: after which the check is ended.
     """
 
@@ -33,6 +35,7 @@ class ModelUnderTest:
     release: Release = RELEASES[-1]
     run: bool = True
     reference: Path | None = None
+    memory_bytes: int = ALLOWED_BASE_BYTES
     time_limit_s: float = 120.0
 
     @property
@@ -54,6 +57,7 @@ def encode(model: ModelUnderTest) -> str:
             "max_batch_size": model.max_batch_size,
             "release": model.release.container,
             "run": model.run,
+            "memory_bytes": model.memory_bytes,
         }
     )
 
@@ -73,4 +77,5 @@ def decode(line: str) -> ModelUnderTest:
         release(fields["release"]),
         fields["run"],
         fields["reference"] and Path(fields["reference"]),
+        fields["memory_bytes"],
     )

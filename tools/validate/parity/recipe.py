@@ -149,6 +149,7 @@ class Recipe:
     @classmethod
     def of(cls, transform: Transform) -> Recipe:
         """What the server does."""
+        as_torchvision = transform.rounding == "torchvision"
         return cls(
             Geometry(
                 transform.resize_shorter,
@@ -156,6 +157,9 @@ class Recipe:
                 transform.crop_width,
                 Resampling(transform.filter, transform.antialias),
                 transform.apply_exif,
+                fit="stretch" if transform.resize == "exact" else "shorter",
+                longer="down" if as_torchvision else "half up",
+                offset="half even" if as_torchvision else "half up",
             ),
             Values(transform.colour, transform.mean, transform.std, transform.layout),
         )

@@ -21,7 +21,7 @@ from PIL import Image, ImageOps
 from ensemble.errors import ContractMismatch
 from ensemble.transform import Transform
 from tools.validate.parity.pictures import Picture
-from tools.validate.parity.recipe import Values, decode
+from tools.validate.parity.recipe import Recipe, Values, decode
 from tools.validate.parity.resample import Resampling, Span, resample
 
 Array = np.ndarray[Any, Any]
@@ -72,11 +72,10 @@ def torchvision(encoded: bytes, transform: Transform) -> Array:
     long / short)``), ``resize``, ``center_crop`` (``int(round((height - crop) / 2.0))``, to even).
     """
     picture = _opened(encoded, transform)
-    short = min(picture.size)
-    size = [int(transform.resize_shorter * side / short) for side in picture.size]
-    resized = picture.resize((size[0], size[1]), _PILLOW[transform.filter])
-    left = round((size[0] - transform.crop_width) / 2.0)
-    top = round((size[1] - transform.crop_height) / 2.0)
+    height, width = _sides(picture.height, picture.width, transform, int)
+    resized = picture.resize((width, height), _PILLOW[transform.filter])
+    left = round((width - transform.crop_width) / 2.0)
+    top = round((height - transform.crop_height) / 2.0)
     box = (left, top, left + transform.crop_width, top + transform.crop_height)
     return np.asarray(resized.crop(box), np.float32)
 
@@ -87,9 +86,8 @@ def pillow(encoded: bytes, transform: Transform) -> Array:
     Source: Pillow's ``Image.resize``: filters widen when they shrink, always.
     """
     picture = _opened(encoded, transform)
-    scale = transform.resize_shorter / min(picture.size)
-    size = [round(side * scale) for side in picture.size]
-    resized = np.asarray(picture.resize((size[0], size[1]), _PILLOW[transform.filter]), np.float32)
+    height, width = _sides(picture.height, picture.width, transform, round)
+    resized = np.asarray(picture.resize((width, height), _PILLOW[transform.filter]), np.float32)
     return _cropped(resized, transform)
 
 
@@ -102,8 +100,8 @@ def tensorflow(encoded: bytes, transform: Transform, *, antialias: bool = False)
     """
     picture = decode(encoded, transform.apply_exif)
     height, width = picture.shape[:2]
-    scale = transform.resize_shorter / min(height, width)
-    rows, columns = (Span(0, n / round(n * scale), round(n * scale)) for n in (height, width))
+    sides = _sides(height, width, transform, round)
+    rows, columns = (Span(0, n / m, m) for n, m in zip((height, width), sides, strict=True))
     how = Resampling(transform.filter, antialias, repeat_edges=False)
     return _cropped(resample(picture, rows, columns, how), transform)
 
@@ -143,15 +141,29 @@ def opencv(encoded: bytes, transform: Transform, *, area: bool = False) -> Array
     picture = cv2.imdecode(np.frombuffer(encoded, np.uint8), flags)
     if picture is None:
         raise OSError("OpenCV can't decode it")
-    scale = transform.resize_shorter / min(picture.shape[:2])
-    height, width = (round(side * scale) for side in picture.shape[:2])
+    height, width = _sides(picture.shape[0], picture.shape[1], transform, round)
     kernels = {"cubic": cv2.INTER_CUBIC, "lanczos3": cv2.INTER_LANCZOS4}
     kernel = cv2.INTER_AREA if area else kernels.get(transform.filter, cv2.INTER_LINEAR)
     resized = cv2.resize(picture, (width, height), interpolation=kernel)
     return _cropped(resized[..., ::-1].astype(np.float32), transform)
 
 
+def _sides(
+    height: int, width: int, transform: Transform, whole: Callable[[float], int]
+) -> tuple[int, int]:
+    """Height and width after the resize; a framework differs only in how it makes them whole."""
+    if transform.resize == "exact":
+        return transform.resized(height, width)
+    short, length = min(height, width), transform.resize_shorter
+    return whole(length * height / short), whole(length * width / short)
+
+
 REFERENCES = {
+    "declared": Reference(
+        "the declared transform itself, in NumPy",
+        lambda encoded, transform: Recipe.of(transform).geometry.levels(encoded),
+        None,
+    ),
     "torchvision": Reference("torchvision's Resize and CenterCrop on PIL images", torchvision),
     "pillow": Reference("Pillow's resize, sides rounded, crop offset rounded down", pillow),
     "tf": Reference("tf.image.resize without antialias, central crop", tensorflow, None),

@@ -90,8 +90,8 @@ SIZE_ROUNDING = _pixels(
     Severity.WARNING,
     "The longer side after the resize is not a whole number, and the two sides round it "
     "differently: one column or row more or less, so the crop lies up to half a pixel elsewhere.",
-    "Usually harmless: half a pixel is less than what training shifts pictures by. Round as the "
-    "training does if the transform lets you choose.",
+    "Usually harmless: half a pixel is less than what training shifts pictures by. `rounding` of "
+    "the transform has torchvision's rule.",
 )
 CROP_OFFSET = _pixels(
     11,
@@ -99,8 +99,8 @@ CROP_OFFSET = _pixels(
     Severity.WARNING,
     "The crop lies one pixel elsewhere: an odd difference of sides has no middle, and the two "
     "sides round it differently.",
-    "Usually harmless: one pixel is less than what training shifts pictures by. Round as the "
-    "training does if the transform lets you choose.",
+    "Usually harmless: one pixel is less than what training shifts pictures by. `rounding` of the "
+    "transform has torchvision's rule.",
 )
 EXIF = _pixels(
     12,
@@ -131,7 +131,7 @@ STRETCHED = _pixels(
     "stretched",
     Severity.ERROR,
     "One side stretches pictures to the crop's aspect, the other keeps theirs and crops.",
-    "Declare a stretching resize if the transform has one, or train with the aspect kept.",
+    "Set `resize` of the transform to `exact` where training stretches, to `shorter` where not.",
 )
 RESIZE_SIZE = _pixels(
     16,
