@@ -15,15 +15,19 @@ def positive(text: str) -> int:
 
 def seconds(text: str) -> float:
     """A time above 0."""
+    return _time(text, "seconds")
+
+
+def _time(text: str, unit: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, got {text}")
+        raise argparse.ArgumentTypeError(f"expected {unit} above 0, got {text}")
     return value
 
 
 def milliseconds(text: str) -> float:
     """A time above 0."""
-    return seconds(text)
+    return _time(text, "milliseconds")

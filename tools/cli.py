@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -28,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 good, 1 a check failed, 2 usage or configuration, 3 server not reachable.
     """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    for stream in (sys.stdout, sys.stderr):  # what a terminal can't show must not end a verb
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = build_parser().parse_args(arguments)
     verb: Verb = options.verb
     try:

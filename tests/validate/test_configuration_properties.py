@@ -74,7 +74,7 @@ def test_what_is_rendered_is_read_back_and_placed(fields: dict[str, Any]) -> Non
     assert parse(text, "x") == config
     walked = scan(text, ModelConfig.DESCRIPTOR)
     assert walked.faults == []
-    lines = text.splitlines()
+    lines = text.split("\n")
     for path, (line, column) in walked.positions.items():
         name = path.rpartition(".")[2].partition("[")[0]
         assert lines[line - 1][column - 1 :].startswith(name)

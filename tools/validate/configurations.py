@@ -76,6 +76,8 @@ def _read_model(folder: Path, target: Target, profile: str) -> tuple[Model | Non
     path = folder / "configs" / f"{profile}.pbtxt"
     if not profile or not path.is_file():
         path = folder / "config.pbtxt"
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path}: expected a file")
     if path.exists():
         source, findings = read_configuration(path, target)
     else:

@@ -56,6 +56,13 @@ class Model:
         """Where the first of ``fields`` that is written stands."""
         return self.source.place(*fields)
 
+    def entry(self, field: str, key: object) -> str:
+        """The path of a map's entry, in the order of the text; that of the map where not found."""
+        for path, word in self.source.words.items():
+            if path.startswith(f"{field}[") and path.endswith("].key") and word == str(key):
+                return path.removesuffix(".key")
+        return field
+
     @property
     def is_ensemble(self) -> bool:
         """Whether it passes tensors between other models."""
@@ -95,18 +102,23 @@ class Model:
         known = {name: backend for backend, name in FILE_OF.items()}
         if self.config.default_model_filename:
             return known.get(self.config.default_model_filename, "")
-        first = self._first_folder
+        first = self.first_folder
         for backend, name in FILE_OF.items():
             if first and (first / name).exists():
                 return backend
         return ""
 
     @property
-    def _first_folder(self) -> Path | None:
+    def first_folder(self) -> Path | None:
         """The subfolder that Triton looks into for the backend's file: any, by name."""
         if self.directory is None:
             return None
         return min((path for path in self.directory.iterdir() if path.is_dir()), default=None)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where Triton looks for libraries of the model's own: its versions, then its folder."""
+        return (*self.served, self.directory) if self.directory else ()
 
     @property
     def filename(self) -> str:

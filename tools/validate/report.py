@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from tools.validate.findings import Finding, Severity
 
@@ -31,12 +32,16 @@ def text(findings: Sequence[Finding]) -> str:
     lines = []
     for finding in findings:
         rule = finding.rule
-        lines.append(
-            f"{finding.place}: {rule.severity.value} {rule.code} {rule.name}: {finding.message}"
-        )
+        said = _one_line(finding.message)
+        lines.append(f"{finding.place}: {rule.severity.value} {rule.code} {rule.name}: {said}")
         if rule.severity is not Severity.NOTE:
             lines.append(f"    {rule.mend}")
     return "\n".join([*lines, verdict(findings)])
+
+
+def _one_line(text: str) -> str:
+    """Control characters that came with a quoted value, written out."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def verdict(findings: Sequence[Finding]) -> str:
@@ -116,7 +121,7 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 def _uri(finding: Finding) -> str:
     path = finding.place.path
-    return path.as_uri() if path.is_absolute() else path.as_posix().replace(" ", "%20")
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def github(findings: Sequence[Finding]) -> str:

@@ -16,13 +16,17 @@ Position = tuple[int, int]
 """Line and column, from 1."""
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|\#[^\n]*)
+    r"""(?P<space>[ \t\n\r\v\f]+|\#[^\n\0]*)
       |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
       |(?P<number>(?:0[xX][0-9a-fA-F]+|[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fF]?|\.[0-9]+(?:[eE][+-]?[0-9]+)?[fF]?))
-      |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+      |(?P<string>"(?:\\.|[^"\\\n\0])*"|'(?:\\.|[^'\\\n\0])*')
       |(?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
+_ESCAPE = re.compile(
+    r"\\(?:[abfnrtv\\'\"?]|[0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5})"
+)
+"""What Triton's parser takes after a backslash, no more."""
 _CLOSING = {"{": "}", "<": ">"}
 
 
@@ -58,9 +62,10 @@ class Fault:
 
 @dataclass
 class Scan:
-    """Positions by path (``dynamic_batching.preferred_batch_size[1]``), and the faults."""
+    """Positions by path (``dynamic_batching.preferred_batch_size[1]``), scalars, and the faults."""
 
     positions: dict[str, Position] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
 
@@ -167,8 +172,13 @@ class _Walk:
         if self._next.kind not in ("name", "number", "string"):
             raise self._stop(descriptor, path)
         token = self._take()
+        self.result.words[path] = token.text
+        parts = [token]
         while token.kind == "string" and self._next.kind == "string":
-            self._take()
+            parts.append(self._take())
+        for part in parts:
+            if part.kind == "string" and "\\" in _ESCAPE.sub("", part.text):
+                self._fault("syntax", part, path, descriptor)
         if known is not None and not _fits(known, token, minus):
             self._fault("value", token, path, descriptor, known)
 
@@ -182,9 +192,67 @@ def _fits(known: Any, token: Token, minus: bool) -> bool:
     if known.type in (known.TYPE_STRING, known.TYPE_BYTES):
         return token.kind == "string"
     if known.type == known.TYPE_BOOL:
-        return token.text in ("true", "false", "True", "False", "t", "f", "1", "0")
+        return token.text in ("true", "false", "True", "False", "t", "f") or whole(token) in (0, 1)
     if known.type in (known.TYPE_FLOAT, known.TYPE_DOUBLE):
-        return token.kind == "number" or token.text.lower() in ("inf", "infinity", "nan")
+        number = token.kind == "number" and not re.match(r"0[xX0-9]", token.text)
+        return number or token.text.lower() in ("inf", "infinity", "nan")
     unsigned = known.type in (known.TYPE_UINT32, known.TYPE_UINT64)
-    whole = token.kind == "number" and re.fullmatch(r"0[xX][0-9a-fA-F]+|[0-9]+", token.text)
-    return bool(whole) and not (minus and unsigned)
+    return whole(token) is not None and not (minus and unsigned)
+
+
+def whole(token: Token) -> int | None:
+    """The value of a whole number: decimal, 0x hexadecimal or 0 octal."""
+    if token.kind != "number":
+        return None
+    for pattern, base in ((r"0[xX][0-9a-fA-F]+", 16), (r"0[0-7]*", 8), (r"[1-9][0-9]*", 10)):
+        if re.fullmatch(pattern, token.text):
+            return int(token.text, base)
+    return None
+
+
+def plain(text: str) -> str:
+    """The same text for protobuf's Python parser, which takes less than Triton's does.
+
+    Whole numbers become decimal, a minus is joined to its number, and what is escaped in a string
+    is written out; bytes that are no UTF-8 become U+FFFD. Lines stay lines.
+    """
+    words: list[str] = []
+    for match in _TOKEN.finditer(text):
+        kind, word = str(match.lastgroup), match.group()
+        if kind == "number":
+            value = whole(Token(kind, word, (0, 0)))
+            word = word if value is None else str(value)
+        elif kind == "string":
+            word = _written_out(word)
+        elif kind == "space" and "\n" not in word and words and words[-1] == "-":
+            word = ""
+        words.append(word)
+    return "".join(words)
+
+
+def _written_out(string: str) -> str:
+    """A quoted string whose only escapes are of quotes, backslashes and line ends."""
+    data = re.sub(_ESCAPE.pattern.encode(), _byte, string[1:-1].encode("utf-8", "replace"))
+    text = data.decode("utf-8", "replace")
+    for mark, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(mark, escaped)
+    return f'"{text}"'
+
+
+def _byte(match: re.Match[bytes]) -> bytes:
+    body = match.group()[1:]
+    if body[:1] in b"uU":
+        return chr(min(int(body[1:], 16), 0x10FFFF)).encode("utf-8", "replace")
+    if body[:1] == b"x":
+        return bytes([int(body[1:], 16)])
+    if body.isdigit():
+        return bytes([int(body, 8) & 0xFF])
+    return {
+        b"a": b"\a",
+        b"b": b"\b",
+        b"f": b"\f",
+        b"n": b"\n",
+        b"r": b"\r",
+        b"t": b"\t",
+        b"v": b"\v",
+    }.get(body, body)

@@ -19,17 +19,20 @@ class Source:
         path: the file.
         config: the message; None where it can't be read at all.
         positions: of every field, by path: ``dynamic_batching.preferred_batch_size[1]``.
+        words: the scalars as they are written, by path.
     """
 
     path: Path
     config: Any
     positions: Mapping[str, Position] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, *fields: str) -> Place:
         """Where the first of ``fields`` that is written stands, or the nearest thing around it."""
         for name in fields:
             while name:
-                if name in self.positions:
-                    return Place(self.path, *self.positions[name])
+                for one in (name, f"{name}[0]"):
+                    if one in self.positions:
+                        return Place(self.path, *self.positions[one])
                 name = name.rpartition(".")[0]
         return Place(self.path)

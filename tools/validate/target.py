@@ -38,6 +38,11 @@ class Target:
         return WHEEL if self.name == "cpu" else CONTAINER
 
     @property
+    def agents(self) -> tuple[str, ...]:
+        """Repository agents that it brings."""
+        return () if self.name == "cpu" else ("checksum",)
+
+    @property
     def has_gpu(self) -> bool:
         """Whether a KIND_GPU instance can start."""
         return self.name == "gpu"

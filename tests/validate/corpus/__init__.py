@@ -8,6 +8,7 @@ from tests.validate.corpus import (
     batching,
     ensembles,
     folders,
+    more,
     published,
     sequences,
     settings,
@@ -21,6 +22,7 @@ HANGS = frozenset(
         "agents0",
         "bo_notarget",
         "ens_decoupled_origins",
+        "f_st_file_dir",
         "file",
         "platform_tf_py",
         "r_two_one_empty",
@@ -38,7 +40,7 @@ HANGS = frozenset(
 
 def cases() -> list[Case]:
     """All of them, by name."""
-    made = [*ensembles.cases(), *published.cases()]
+    made = [*ensembles.cases(), *published.cases(), *more.cases()]
     for module in (text, batching, sequences, tensors, settings):
         made += [
             alone(n, config, {"1/model.py": MODEL}) for n, config in module.CONFIGURATIONS.items()

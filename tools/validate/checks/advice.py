@@ -52,19 +52,19 @@ def _scheduler(model: Model) -> Iterator[Finding]:
         )
 
 
-def policies(batching: Any) -> Iterator[tuple[str, Any]]:
+def policies(model: Model) -> Iterator[tuple[str, Any]]:
     """Field and policy, of every queue policy that is written."""
+    batching = model.config.dynamic_batching
     if batching.HasField("default_queue_policy"):
         yield "dynamic_batching.default_queue_policy", batching.default_queue_policy
-    for n, level in enumerate(sorted(batching.priority_queue_policy)):
-        field = f"dynamic_batching.priority_queue_policy[{n}].value"
-        yield field, batching.priority_queue_policy[level]
+    for level, policy in sorted(batching.priority_queue_policy.items()):
+        yield f"{model.entry('dynamic_batching.priority_queue_policy', level)}.value", policy
 
 
 def _policies(model: Model) -> Iterator[Finding]:
     batching = model.config.dynamic_batching
     delay = batching.max_queue_delay_microseconds
-    for field, policy in policies(batching):
+    for field, policy in policies(model):
         timeout = policy.default_timeout_microseconds
         rejects = policy.timeout_action == policy.REJECT
         if rejects and 0 < timeout <= delay:
@@ -145,7 +145,7 @@ def _delay(model: Model) -> Iterator[Finding]:
             f"max_queue_delay_microseconds {delay}: expected max_batch_size above 1, "
             f"got {config.max_batch_size}",
         )
-    elif not _apart(model) and not late_mode(config.dynamic_batching):
+    elif not any(map(_is_apart, config.input)) and not late_mode(config.dynamic_batching):
         yield rules.DELAY_UNDERFILLS.at(
             place,
             f"max_queue_delay_microseconds {delay}: expected none, or longer than one execution",
@@ -184,22 +184,17 @@ def _ordering(model: Model) -> Iterator[Finding]:
         )
 
 
-def _apart(model: Model) -> list[str]:
-    """Inputs whose requests must have one shape to be batched."""
-    return [
-        tensor.name
-        for tensor in model.config.input
-        if -1 in tensor.dims and not tensor.allow_ragged_batch
-    ]
+def _is_apart(tensor: Any) -> bool:
+    """Whether requests must have one shape of this input to be batched."""
+    return -1 in tensor.dims and not tensor.allow_ragged_batch
 
 
 def _shapes(model: Model) -> Iterator[Finding]:
     if not model.batches or model.backend == "dali":  # DALI sets the flag itself
         return
+    advice = "allow_ragged_batch: true" if model.backend in _RAGGED_TYPES else "fixed dims"
     for n, tensor in enumerate(model.config.input):
-        if tensor.name in _apart(model):
-            backend = model.backend
-            advice = "allow_ragged_batch: true" if backend in _RAGGED_TYPES else "fixed dims"
+        if _is_apart(tensor):
             yield rules.SHAPES_APART.at(
                 model.place(f"input[{n}].dims", f"input[{n}]"),
                 f"input {tensor.name}: expected {advice}, got dims {list(tensor.dims)} without "

@@ -70,7 +70,7 @@ def _priorities(model: Model) -> Iterator[Finding]:
     for key in sorted(batching.priority_queue_policy):
         if not 1 <= key <= levels:
             yield rules.PRIORITY_KEY.at(
-                model.place("dynamic_batching.priority_queue_policy[0]"),
+                model.place(model.entry("dynamic_batching.priority_queue_policy", key)),
                 f"priority_queue_policy: expected a key of 1 to priority_levels {levels}, "
                 f"got {key}",
             )

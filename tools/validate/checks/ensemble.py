@@ -48,7 +48,23 @@ def check(model: Model, others: Mapping[str, Model]) -> Iterator[Finding]:
     yield from _steps(model)
     yield from _wires(model)
     if others:
+        yield from _circle(model, others)
         yield from _members(model, others)
+
+
+def _circle(model: Model, others: Mapping[str, Model]) -> Iterator[Finding]:
+    """Whether an ensemble contains itself, through others that it contains."""
+    ahead, seen = [model.name], set[str]()
+    while ahead:
+        one = others.get(ahead.pop())
+        steps = one.config.ensemble_scheduling.step if one is not None else ()
+        for name in {step.model_name for step in steps} - seen:
+            seen.add(name)
+            ahead.append(name)
+    if model.name in seen:
+        yield rules.CIRCLE.at(
+            model.place("ensemble_scheduling"), f"{model.name}: expected members without itself"
+        )
 
 
 def _own_settings(model: Model) -> Iterator[Finding]:

@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from tools.validate.findings import Finding
+from tools.validate.checks.sequences import name_of
+from tools.validate.findings import Finding, Place
 from tools.validate.polled import PLATFORM_OF, Model
 from tools.validate.rules import configuration as rules
 
 # A platform is compared with the backend only for these.
+_STRATEGY = "TRITON_BATCH_STRATEGY_PATH"
+_ACCELERATORS = {
+    "gpu_execution_accelerator": ("tensorrt", "cuda"),
+    "cpu_execution_accelerator": ("openvino",),
+}
 _TYPED = {"tensorrt": "tensorrt_plan", "onnxruntime": "onnxruntime_onnx"}
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Source: ValidateModelConfig and ValidateInstanceGroup in Triton's model_config_utils.cc."""
     yield from _backend(model)
+    yield from _agents(model)
     if model.is_ensemble or model.config.platform == "ensemble":
         return
     for n, group in enumerate(model.config.instance_group):
         yield from _group(model, f"instance_group[{n}]", group)
     yield from _resources(model)
-    yield from _agents(model)
     yield from _metrics(model)
+    yield from _strategy(model)
+    yield from _accelerators(model)
+    yield from _runtime(model)
+
+
+def _runtime(model: Model) -> Iterator[Finding]:
     runtime = model.config.runtime
     if runtime and runtime not in (f"libtriton_{model.backend}.so", "model.py"):
-        folders = (model.directory, *model.served) if model.directory else ()
-        if not any((folder / runtime).exists() for folder in folders):
+        if not any(is_library(folder / runtime) for folder in model.folders):
             yield rules.RUNTIME.at(
                 model.place("runtime"),
-                f"runtime: expected libtriton_{model.backend}.so, got {runtime}",
+                f"runtime: expected libtriton_{model.backend}.so or a library beside the model, "
+                f"got {runtime}",
             )
+
+
+def is_library(path: Path) -> bool:
+    """Whether the loader could take a file: it begins as shared libraries do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _strategy(model: Model) -> Iterator[Finding]:
+    """Source: BM:186-232 in Triton's core: the parameter first, then the files."""
+    place = model.place("parameters")
+    named = model.config.parameters.get(_STRATEGY)
+    if named is not None and model.config.HasField("sequence_batching"):
+        yield rules.BATCH_STRATEGY.at(
+            place, f"{_STRATEGY}: expected no sequence_batching beside it, got both"
+        )
+    elif named is not None and not is_library(Path(named.string_value or "/")):
+        yield rules.BATCH_STRATEGY.at(
+            place, f"{_STRATEGY}: expected a shared library, got {named.string_value!r}"
+        )
+    elif named is None and not model.config.HasField("sequence_batching"):
+        for folder in model.folders:
+            path = folder / "batchstrategy.so"
+            if path.exists() and not is_library(path):
+                yield rules.BATCH_STRATEGY.at(Place(path), "expected a shared library")
+
+
+def _accelerators(model: Model) -> Iterator[Finding]:
+    if model.backend != "onnxruntime":
+        return
+    accelerators = model.config.optimization.execution_accelerators
+    for field, known in _ACCELERATORS.items():
+        for n, accelerator in enumerate(getattr(accelerators, field)):
+            if accelerator.name not in known:
+                yield rules.ACCELERATOR.at(
+                    model.place(f"optimization.execution_accelerators.{field}[{n}].name"),
+                    f"{field}: expected {' or '.join(known)}, got {accelerator.name!r}",
+                )
 
 
 def _resources(model: Model) -> Iterator[Finding]:
@@ -64,10 +118,11 @@ def _agents(model: Model) -> Iterator[Finding]:
             model.place("model_repository_agents"), "model_repository_agents: expected agents"
         )
     for n, agent in enumerate(agents):
-        if agent.name != "checksum":  # the one that Triton brings
+        if agent.name not in model.target.agents:
+            known = ", ".join(model.target.agents) or "none"
             yield rules.AGENT.at(
                 model.place(f"model_repository_agents.agents[{n}].name"),
-                f"model_repository_agents: expected checksum, got {agent.name!r}",
+                f"model_repository_agents: expected {known}, got {agent.name!r}",
             )
 
 
@@ -98,11 +153,21 @@ def _backend(model: Model) -> Iterator[Finding]:
             model.place("platform"),
             f"expected platform {_TYPED[backend]} of backend {backend}, got {config.platform}",
         )
-    if backend not in model.target.backends:
-        known = ", ".join(sorted(model.target.backends))
-        yield rules.NO_BACKEND.at(
-            place, f"expected a backend of {model.target} ({known}), got {backend}"
-        )
+    yield from _library(model)
+
+
+def _library(model: Model) -> Iterator[Finding]:
+    backend, known = model.backend, sorted(model.target.backends)
+    own = f"libtriton_{backend}.so"
+    if backend in known or any(is_library(folder / own) for folder in model.folders):
+        return
+    near = difflib.get_close_matches(backend, known, n=1)
+    sure = near or model.target.name == "cpu"
+    rule = rules.NO_BACKEND if sure else rules.BACKEND_UNKNOWN
+    yield rule.at(
+        model.place("backend", "platform"),
+        f"expected a backend of {model.target} ({', '.join(near or known)}), got {backend}",
+    )
 
 
 def _no_backend(model: Model) -> Iterator[Finding]:
@@ -112,16 +177,26 @@ def _no_backend(model: Model) -> Iterator[Finding]:
         yield rules.PLATFORM_MISMATCH.at(
             model.place("platform"), f"platform: expected one of {known}, got {platform}"
         )
-    elif model.directory is not None:
+    elif model.first_folder is not None:
         yield rules.BACKEND_MISSING.at(
-            model.place(), f"{model.name}: expected a backend, or a file in {model.name}/1"
+            model.place(),
+            f"{model.name}: expected a backend, or its file in {model.first_folder.name}, the "
+            "first subfolder by name",
         )
     else:
         yield rules.BACKEND_MISSING.at(model.place(), f"{model.name}: expected a backend")
 
 
 def _group(model: Model, where: str, group: Any) -> Iterator[Finding]:
-    kind = group.Kind.Name(group.kind) if group.kind in group.Kind.values() else str(group.kind)
+    kind = name_of(group.Kind, group.kind)
+    if kind not in group.Kind.keys():
+        yield rules.UNNAMED_NUMBER.at(
+            model.place(f"{where}.kind"), f"kind: expected KIND_CPU or KIND_GPU, got {kind}"
+        )
+    if model.backend == "tensorrt" and kind in ("KIND_CPU", "KIND_MODEL"):
+        yield rules.TENSORRT_ON_A_CPU.at(
+            model.place(f"{where}.kind"), f"kind: expected KIND_GPU, got {kind}"
+        )
     gpus = list(group.gpus)
     place = model.place(f"{where}.gpus", where)
     if kind == "KIND_AUTO" and not model.target.has_gpu:

@@ -60,8 +60,7 @@ def _listed(levels: Mapping[str, int]) -> str:
 def _timeouts(model: Model, stages: list[Model]) -> Iterator[Finding]:
     longest = {}
     for stage in stages:
-        batching = stage.config.dynamic_batching
-        times = [policy.default_timeout_microseconds for _, policy in policies(batching)]
+        times = [policy.default_timeout_microseconds for _, policy in policies(stage)]
         if max(times, default=0):
             longest[stage.name] = max(times)
     total_ms, slo_p95_ms = sum(longest.values()) / 1e3, model.target.slo_p95_ms

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tools.validate.checks import python_model
+from tools.validate.checks.data import joined
 from tools.validate.findings import Finding, Place
 from tools.validate.polled import Model, version_of
 from tools.validate.rules import configuration
@@ -32,7 +33,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield from _file(model, version)
     for n, output in enumerate(model.config.output):
         if output.label_filename:
-            path = model.directory / output.label_filename
+            path = joined(model.directory, output.label_filename)
             yield from _labels(model, n, path)
 
 
@@ -104,49 +105,8 @@ def _file(model: Model, version: Path) -> Iterator[Finding]:
         compute = model.config.cc_model_filenames
         if not compute:
             yield rules.MODEL_FILE_MISSING.at(Place(path), f"expected {name}, got {there}")
-    elif model.backend == "python" and path.is_file():
-        yield from _python(path)
-
-
-def _python(path: Path) -> Iterator[Finding]:
-    """Only what is sure without running it: bases and imports may bring the class."""
-    try:
-        tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        yield rules.MODEL_PY.at(Place(path, line), f"expected valid Python, got: {error}")
-        return
-    found = _bindings(tree).get("TritonPythonModel", ())
-    if not found and not _imports_all(tree):
-        yield rules.MODEL_PY.at(Place(path), "expected a class TritonPythonModel, got none")
-    for node in found:
-        if isinstance(node, ast.ClassDef) and not node.bases and not node.decorator_list:
-            methods = {child.name for child in node.body if isinstance(child, _FUNCTIONS)}
-            assigned = _bindings(node)
-            if "execute" not in methods and "execute" not in assigned:
-                yield rules.NO_EXECUTE.at(
-                    Place(path, node.lineno), "TritonPythonModel: expected execute, got none"
-                )
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _bindings(scope: ast.AST) -> dict[str, list[ast.AST]]:
-    """Every name that is given a value anywhere below."""
-    names: dict[str, list[ast.AST]] = {}
-    for node in ast.walk(scope):
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and node is not scope:
-            names.setdefault(node.name, []).append(node)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.setdefault(node.id, []).append(node)
-        elif isinstance(node, ast.alias):
-            names.setdefault(node.asname or node.name, []).append(node)
-    return names
-
-
-def _imports_all(tree: ast.AST) -> bool:
-    return any(isinstance(node, ast.alias) and node.name == "*" for node in ast.walk(tree))
+    elif model.backend == "python":
+        yield from python_model.check(model, path)
 
 
 def _labels(model: Model, n: int, path: Path) -> Iterator[Finding]:

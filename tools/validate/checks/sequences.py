@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tritonclient.grpc.model_config_pb2 import DataType
+
 from tools.validate.checks.batching import preferred_of_oldest
+from tools.validate.checks.data import file_faults
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
@@ -36,16 +39,23 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _controls(model: Model) -> Iterator[Finding]:
     seen: set[str] = set()
+    names = [tensor.name for tensor in model.config.sequence_batching.control_input]
     for n, tensor in enumerate(model.config.sequence_batching.control_input):
         where = _AT.format(n)
-        if tensor.control and not tensor.name:
+        if not tensor.name:
             yield rules.SEQUENCE_CONTROL.at(model.place(where), "a control: expected a name")
+        elif tensor.name in names[:n]:
+            yield rules.SEQUENCE_CONTROL.at(
+                model.place(where), f"control tensor {tensor.name}: expected once, got again"
+            )
         for m, control in enumerate(tensor.control):
-            kind = control.Kind.Name(control.kind)
+            kind = name_of(control.Kind, control.kind)
             place = model.place(f"{where}.control[{m}].kind", f"{where}.control[{m}]", where)
             if kind in seen:
                 yield rules.SEQUENCE_CONTROL.at(place, f"{kind}: expected once, got again")
             seen.add(kind)
+            if kind not in (*_FLAGGED, _CORRELATION):  # Triton passes over what it does not know
+                continue
             fault = _correlation(control) if kind == _CORRELATION else _flags(control)
             if fault:
                 yield rules.SEQUENCE_CONTROL.at(place, f"{kind} of {tensor.name!r}: {fault}")
@@ -85,23 +95,30 @@ def _initial(model: Model, state: Any) -> Iterator[str]:
         if initial.data_type != state.data_type:
             expected, got = type_name(state.data_type), type_name(initial.data_type)
             yield f"expected initial_state of {expected}, got {got}"
-        fixed = [dim for dim in state.dims if dim != -1]
-        if len(initial.dims) != len(state.dims) or (
-            len(fixed) == len(state.dims) and list(initial.dims) != fixed
-        ):
-            yield f"expected initial_state of dims {list(state.dims)}, got {list(initial.dims)}"
+        dims, wanted = list(initial.dims), list(state.dims)
+        if min(dims, default=1) < 0:
+            yield f"expected whole lengths in initial_state, got dims {dims}"
+        elif not fits(dims, wanted):
+            yield f"expected initial_state of dims {wanted}, got {dims}"
         if initial.WhichOneof("state_data") is None:
             yield "expected zero_data or data_file in initial_state"
-        file = initial.data_file
-        if file and model.directory and not (model.directory / "initial_state" / file).exists():
-            yield f"data_file {file}: expected in the folder initial_state, not there"
+        if initial.data_file and model.directory:
+            folder = model.directory / "initial_state"
+            data_type = type_name(state.data_type)
+            yield from file_faults(folder, initial.data_file, data_type, dims)
+
+
+def fits(dims: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether whole lengths are those wanted, of which -1 is any."""
+    same = len(dims) == len(wanted)
+    return same and all(w in (-1, d) for d, w in zip(dims, wanted, strict=True))
+
+
+def name_of(names: Any, number: int) -> str:
+    """The name of a value of an enumeration; the number where it has none."""
+    return str(names.Name(number)) if number in names.values() else str(number)
 
 
 def type_name(number: int) -> str:
     """``TYPE_FP32`` and so on; a number that has no name as it is."""
-    from tritonclient.grpc.model_config_pb2 import DataType
-
-    try:
-        return str(DataType.Name(number))
-    except ValueError:
-        return str(number)
+    return name_of(DataType, number)

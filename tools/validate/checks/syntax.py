@@ -13,7 +13,7 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from tools.validate.findings import Finding, Place
 from tools.validate.rules import configuration, syntax
-from tools.validate.scan import Fault, Scan, scan
+from tools.validate.scan import Fault, Scan, plain, scan
 from tools.validate.source import Source
 from tools.validate.target import NEWER_FIELDS, Target
 
@@ -36,11 +36,11 @@ def read_configuration(path: Path, target: Target) -> tuple[Source, list[Finding
     """
     text = path.read_bytes().decode("utf-8", errors="replace")
     walked = scan(text, ModelConfig.DESCRIPTOR)
-    config, error = _parse(text)
+    config, error = _parse(plain(text))
     findings = list(_faults(path, walked, target))
     if error and not findings:
         findings = [_unparsed(path, walked, error)]
-    return Source(path, config, walked.positions), findings
+    return Source(path, config, walked.positions, walked.words), findings
 
 
 def _parse(text: str) -> tuple[Any, str]:
@@ -90,7 +90,7 @@ def _unparsed(path: Path, walked: Scan, error: str) -> Finding:
 
 
 def _unknown(fault: Fault) -> str:
-    where = _where(fault.message)
+    where = _where(fault.path)
     said = f"{fault.word} is not a field of {where}"
     known = [field.name for field in fault.message.fields]
     elsewhere = [home for home in _homes().get(fault.word, ()) if home != where]
@@ -132,17 +132,11 @@ _SORTS = {
 }
 
 
-def _where(message: Any) -> str:
-    """A message as the user wrote it: the field that holds it."""
-    if message is ModelConfig.DESCRIPTOR or message.full_name == ModelConfig.DESCRIPTOR.full_name:
-        return "the model configuration"
-    return _holders().get(str(message.full_name), str(message.name))
-
-
-@lru_cache(maxsize=1)
-def _holders() -> dict[str, str]:
-    """Message to the first field that holds one."""
-    return {name: holder for name, (holder, _) in _messages().items()}
+def _where(path: str) -> str:
+    """A message as the user wrote it: the last field on the way to it."""
+    names = [part.partition("[")[0] for part in path.split(".") if part]
+    named = [name for name in names if name != "value"]
+    return named[-1] if named else "the model configuration"
 
 
 @lru_cache(maxsize=1)

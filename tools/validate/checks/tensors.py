@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tools.validate.checks.sequences import type_name
-from tools.validate.findings import Finding
+from tools.validate.findings import Finding, Place
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
 
@@ -24,10 +24,11 @@ def check(model: Model) -> Iterator[Finding]:
             yield from _tensor(model, where, tensor)
             if group == "input":
                 yield from _format(model, where, tensor)
-        for name, count in Counter(tensor.name for tensor in tensors if tensor.name).items():
-            if count > 1:
+        first: dict[str, int] = {}
+        for n, tensor in enumerate(tensors):
+            if tensor.name and first.setdefault(tensor.name, n) != n:
                 yield rules.DUPLICATE_TENSOR.at(
-                    model.place(f"{group}[1]"), f"{group} {name}: expected once, got {count} times"
+                    model.place(f"{group}[{n}]"), f"{group} {tensor.name}: expected once, got again"
                 )
     if model.backend == "dali":
         yield from _strings(model)
@@ -113,6 +114,7 @@ def _batch_inputs(model: Model) -> Iterator[Finding]:
     inputs = [tensor.name for tensor in model.config.input]
     for n, batch in enumerate(model.config.batch_input):
         place = model.place(f"batch_input[{n}]")
+        yield from _kind(model, place, batch)
         data_type = type_name(batch.data_type)
         if data_type not in ("TYPE_INT32", "TYPE_FP32"):
             yield rules.BATCH_INPUT.at(
@@ -120,6 +122,12 @@ def _batch_inputs(model: Model) -> Iterator[Finding]:
             )
         for fault in _sources(batch.source_input, inputs):
             yield rules.BATCH_INPUT.at(place, f"batch_input: {fault}")
+
+
+def _kind(model: Model, place: Place, batch: Any) -> Iterator[Finding]:
+    if batch.kind not in batch.Kind.values():
+        names = ", ".join(batch.Kind.keys())
+        yield rules.UNNAMED_NUMBER.at(place, f"kind: expected one of {names}, got {batch.kind}")
 
 
 def _sources(sources: Any, inputs: Sequence[str]) -> Iterator[str]:
@@ -135,6 +143,7 @@ def _batch_outputs(model: Model) -> Iterator[Finding]:
     outputs = [tensor.name for tensor in model.config.output]
     for n, batch in enumerate(model.config.batch_output):
         place = model.place(f"batch_output[{n}]")
+        yield from _kind(model, model.place(f"batch_output[{n}]"), batch)
         faults = list(_sources(batch.source_input, inputs))
         if not batch.target_name:  # a live 2.51 dies of it
             faults.append("expected a target_name, got none")

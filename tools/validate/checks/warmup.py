@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tools.validate.checks.sequences import type_name
+from tools.validate.checks.data import file_faults
+from tools.validate.checks.sequences import fits, type_name
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
@@ -32,10 +33,10 @@ def _sample(model: Model, sample: Any) -> Iterator[str]:
     required = {name for name, tensor in known.items() if not tensor.optional}
     if missing := sorted(required - set(sample.inputs)):
         yield f"expected the inputs {', '.join(sorted(required))}, got none of {', '.join(missing)}"
+    elif not sample.inputs:
+        yield "expected an input, got none"
     for name, value in sample.inputs.items():
-        if known and name not in known:
-            yield f"expected an input of {', '.join(known)}, got {name}"
-        elif known:
+        if name in known:  # others are passed over
             yield from _input(model, known[name], value)
 
 
@@ -43,15 +44,15 @@ def _input(model: Model, tensor: Any, value: Any) -> Iterator[str]:
     if value.data_type != tensor.data_type:
         expected, got = type_name(tensor.data_type), type_name(value.data_type)
         yield f"{tensor.name}: expected {expected}, got {got}"
-    dims, want = list(value.dims), list(tensor.dims)
+    dims, wanted = list(value.dims), list(tensor.dims)
     if min(dims, default=1) < 0:
         yield f"{tensor.name}: expected whole lengths, got dims {dims}"
-    elif len(dims) != len(want) or any(w not in (-1, d) for d, w in zip(dims, want, strict=True)):
-        yield f"{tensor.name}: expected dims {want}, got {dims}"
+    elif not fits(dims, wanted):
+        yield f"{tensor.name}: expected dims {wanted}, got {dims}"
     source = value.WhichOneof("input_data_type")
     if source is None:
         yield f"{tensor.name}: expected zero_data, random_data or input_data_file"
     elif source == "input_data_file" and model.directory is not None:
-        path = model.directory / "warmup" / value.input_data_file
-        if not path.is_file():
-            yield f"{tensor.name}: expected the file {path}, not there"
+        folder, data_type = model.directory / "warmup", type_name(value.data_type)
+        for fault in file_faults(folder, value.input_data_file, data_type, dims):
+            yield f"{tensor.name}: {fault}"

@@ -261,6 +261,35 @@ STRING_INTO_DALI = _error(
     "dali_backend issue 176: the backend has no such type.",
 )
 
+UNNAMED_NUMBER = _error(
+    "C049",
+    "number-without-a-name",
+    "An enumeration is given as a number that stands for nothing.",
+    "Write the name.",
+)
+BATCH_STRATEGY = _error(
+    "C050",
+    "batch-strategy",
+    "A custom batching library is named, or lies beside the model, that can't be used.",
+    "Give an absolute path to a shared library; it does not go with sequence batching.",
+    "Triton's backend_model.cc looks at TRITON_BATCH_STRATEGY_PATH, then for batchstrategy.so."
+    + _LIVE,
+)
+PARAMETER = _error(
+    "C051",
+    "python-parameter",
+    "A parameter of the Python backend has a value that it does not take.",
+    "Correct it.",
+    "The Python backend reads it when it loads the model (python_be.cc)." + _LIVE,
+)
+TENSORRT_ON_A_CPU = _error(
+    "C052",
+    "tensorrt-on-a-cpu",
+    "TensorRT runs on GPUs only.",
+    "Set kind: KIND_GPU.",
+    "Triton's tensorrt_backend refuses other kinds.",
+)
+
 TIMEOUT_BEFORE_DELAY = _warning(
     "C101",
     "timeout-before-delay",
@@ -389,4 +418,18 @@ RESOURCE_BOTH_WAYS = _warning(
     "refuses that once it runs with --rate-limit=execution_count; until then nobody looks.",
     "Give the two kinds two names.",
     "Triton's rate_limiter.cc; a live 2.51 without the option loads it.",
+)
+ACCELERATOR = _warning(
+    "C123",
+    "unknown-accelerator",
+    "An execution accelerator is named that ONNX Runtime's backend does not know.",
+    "tensorrt or cuda on a GPU, openvino on a CPU.",
+    "Triton's onnxruntime_backend refuses unknown ones; read, not run here.",
+)
+BACKEND_UNKNOWN = _warning(
+    "C124",
+    "backend-unknown",
+    "NVIDIA's containers have no backend of that name, nor does the model's folder.",
+    "Correct the name, or ignore this where the server has a backend of your own.",
+    "Triton looks for libtriton_<backend>.so in the version, the model and the backend folder.",
 )

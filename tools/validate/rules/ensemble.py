@@ -125,6 +125,12 @@ MEMBER_MISSING = _error(
     "Add it, mend it, or ask for a version that is there (-1 is the latest).",
     _AGAINST,
 )
+CIRCLE = _error(
+    "E077",
+    "ensembles-in-a-circle",
+    "Ensembles contain each other.",
+    "Break the circle.",
+)
 PRIORITY_UNDONE = _warning(
     "E101",
     "priority-undone",
