@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,3 +152,34 @@ def test_severities_say_what_they_promise() -> None:
     assert {rule.severity for rule in refused} == {Severity.ERROR}
     accepted = [r for r in RULES.values() if r.code.startswith(("C1", "E1", "R1"))]
     assert Severity.ERROR not in {rule.severity for rule in accepted}
+
+
+def test_a_terminal_that_can_not_show_a_name_still_gets_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "config.pbtxt"
+    path.write_text(BASE.replace('"python"', '"pythön\\n"'), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "tools", "validate", "--target", "cpu", "--config", str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 1
+    (line,) = [one for one in done.stdout.splitlines() if b" C043 " in one]
+    assert line.endswith(b"got pyth\\xf6n\\n")
+
+
+def test_a_path_in_sarif_is_a_uri() -> None:
+    finding = RULE.at(Place(Path("a#b %20/é?.pbtxt"), 1, 1), "x")
+    (run,) = json.loads(FORMATS["sarif"]([finding]))["runs"]
+    (place,) = run["results"][0]["locations"]
+    uri = place["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "a%23b%20%2520/%C3%A9%3F.pbtxt"
+
+
+def test_many_tensors_take_no_more_than_their_share(tmp_path: Path) -> None:
+    path = tmp_path / "config.pbtxt"
+    tensors = (f'input {{ name: "A{n}" data_type: TYPE_FP32 dims: -1 }}\n' for n in range(3000))
+    text = 'backend: "python"\nmax_batch_size: 8\ndynamic_batching { }\n' + "".join(tensors)
+    path.write_text(text, encoding="utf-8")
+    assert main(["validate", "--target", "cpu", "--format", "json", "--config", str(path)]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,28 @@ def test_a_folder_that_can_not_be_listed_is_named(model: Path) -> None:
 
 def test_an_empty_repository_is_named(tmp_path: Path) -> None:
     assert codes(findings_in(tmp_path)) == {"R005"}
+
+
+def test_a_configuration_that_is_no_file_is_named_and_not_waited_for(model: Path) -> None:
+    (model / "config.pbtxt").unlink()
+    os.mkfifo(model / "config.pbtxt")
+    assert "R006" in codes(findings_in(model.parent))
+
+
+@pytest.mark.parametrize(
+    ("source", "good"),
+    [
+        ("class TritonPythonModel:\n    execute = print\n", True),
+        ("if True:\n    from other import TritonPythonModel\n", True),
+        ("try:\n    from a import b as TritonPythonModel\nexcept ImportError: pass\n", True),
+        ("globals()['TritonPythonModel'] = print\n", True),
+        ("def f():\n    class TritonPythonModel: pass\n", False),
+        ("return 1\n", False),
+        ("TritonPythonModel: type\n", False),
+        ("TritonPythonModel = None\n", False),
+        ("class TritonPythonModel: pass\ndel TritonPythonModel\n", False),
+    ],
+)
+def test_the_class_is_found_as_an_import_would(source: str, good: bool, model: Path) -> None:
+    (model / "1" / "model.py").write_text(source, encoding="utf-8")
+    assert ("R004" not in codes(findings_in(model.parent))) is good

@@ -104,3 +104,40 @@ def test_a_fault_in_a_list_is_placed_at_its_element(tmp_path: Path) -> None:
     (finding,) = [f for f in findings_of(text, tmp_path) if f.rule.code == "C007"]
     assert (finding.place.line, finding.place.column) == (8, 5)
     assert "expected 1 to max_batch_size 8, got 16" in finding.message
+
+
+def test_a_fault_of_dims_is_placed_at_the_dims(tmp_path: Path) -> None:
+    text = BASE.replace("dims: 4 }", "\n  format: FORMAT_NCHW\n  dims: [1, 3, 224, 224]\n}", 1)
+    (finding,) = [f for f in findings_of(text, tmp_path) if f.rule.code == "C034"]
+    assert (finding.place.line, finding.place.column) == (5, 10)
+    assert "drop the first dim, 1, which is the batch" in finding.message
+
+
+def test_a_policy_is_placed_where_its_key_stands(tmp_path: Path) -> None:
+    text = PER_PRIORITY.replace("max_queue_delay_microseconds: 100", "").replace(
+        "  priority_queue_policy",
+        "  priority_queue_policy { key: 2 value { } }\n  priority_queue_policy",
+    )
+    text = text.replace("key: 1\n", "key: 7\n")
+    (finding,) = [f for f in findings_of(text, tmp_path) if f.rule.code == "C009"]
+    assert finding.place.line == 7
+
+
+@pytest.mark.parametrize(
+    ("written", "good"),
+    [
+        ('"a\\x41\\101\\u00e9\\?"', True),
+        ('"\\q"', False),
+        ('"\\X41"', False),
+        ('"a\0b"', False),
+        ("'single'  # and a comment\n 'joined'", True),
+    ],
+)
+def test_strings_are_read_as_triton_reads_them(written: str, good: bool, tmp_path: Path) -> None:
+    text = f"{BASE}parameters {{ key: {written} value {{ string_value: 'x' }} }}\n"
+    assert ("S001" not in codes(findings_of(text, tmp_path))) is good
+
+
+def test_escaped_names_are_compared_as_what_they_stand_for(tmp_path: Path) -> None:
+    text = BASE + 'batch_input { kind: BATCH_ELEMENT_COUNT source_input: "\\x41" }\n'
+    assert not [f for f in findings_of(text, tmp_path) if "source_input" in f.message]

@@ -81,7 +81,10 @@ def embedded(scratch: Path) -> Installation:
     # The wheel's stub ignores PYTHONPATH, but searches the folder of its backend.
     packages = (ROOT / name for name in SERVED_PACKAGES)
     for path in (*(triton / "backends" / "python").iterdir(), stub, *packages):
-        (backends / "python" / path.name).symlink_to(path)
+        if path.suffix == ".so":  # named in a configuration, a link is refused as leading outside
+            shutil.copyfile(path, backends / "python" / path.name)
+        else:
+            (backends / "python" / path.name).symlink_to(path)
     libraries = [str(site / "nvidia_pytriton.libs")]
     libpython = find_libpython()
     if libpython is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.validate.corpus.base import BASE
 
 CONFIGURATIONS: dict[str, str | None] = {
+    "runtime": BASE + 'runtime: "libtriton_python.so"',
+    "runtime_py": BASE + 'runtime: "model.py"',
     "ok": BASE,
     "name_other": 'name: "other"\nbackend: "python"\nmax_batch_size: 8\ninput { name: "A" data_type: TYPE_FP32 dims: 4 }\noutput { name: "B" data_type: TYPE_FP32 dims: 4 }\n',
     "name_empty": 'name: ""\nbackend: "python"\nmax_batch_size: 8\ninput { name: "A" data_type: TYPE_FP32 dims: 4 }\noutput { name: "B" data_type: TYPE_FP32 dims: 4 }\n',

@@ -37,14 +37,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _runtime(model: Model) -> Iterator[Finding]:
-    runtime = model.config.runtime
-    if runtime and runtime not in (f"libtriton_{model.backend}.so", "model.py"):
-        if not any(is_library(folder / runtime) for folder in model.folders):
-            yield rules.RUNTIME.at(
-                model.place("runtime"),
-                f"runtime: expected libtriton_{model.backend}.so or a library beside the model, "
-                f"got {runtime}",
-            )
+    runtime, own = model.config.runtime, f"libtriton_{model.backend}.so"
+    if runtime in ("", own):
+        return
+    if runtime == "model.py" and model.backend != "python":  # a backend written in Python
+        return
+    if not any(is_library(folder / runtime) for folder in model.folders):
+        yield rules.RUNTIME.at(
+            model.place("runtime"),
+            f"runtime: expected {own} or a library beside the model, got {runtime}",
+        )
 
 
 def is_library(path: Path) -> bool:
@@ -189,7 +191,7 @@ def _no_backend(model: Model) -> Iterator[Finding]:
 
 def _group(model: Model, where: str, group: Any) -> Iterator[Finding]:
     kind = name_of(group.Kind, group.kind)
-    if kind not in group.Kind.keys():
+    if group.kind not in group.Kind.values():
         yield rules.UNNAMED_NUMBER.at(
             model.place(f"{where}.kind"), f"kind: expected KIND_CPU or KIND_GPU, got {kind}"
         )
