@@ -15,6 +15,15 @@ PREPROCESSORS = ("python", "dali")
 SCORES = ("softmax", "sigmoid", "none")
 CLASSIFIERS = ("onnxruntime", "tensorrt-ep", "tensorrt-plan")
 
+LARGEST_IN_REQUEST = 4
+"""A request of several images may be as large as this many of the largest allowed.
+
+More would keep the only decoder of a small machine busy for many seconds while everybody else
+waits.
+"""
+SMALL_IMAGE_PIXELS = 256 * 256
+"""A batch that holds no ``max_batch_size`` pictures of this many pixels is of no use."""
+
 Fields = dict[str, Any]
 
 
@@ -102,6 +111,14 @@ class Deployment:
             raise ContractMismatch(
                 "max_batch_size and instances: expected 1 or more, "
                 f"got {self.max_batch_size} and {self.instances}"
+            )
+        pixels = LARGEST_IN_REQUEST * self.max_image_pixels
+        most = max(1, pixels // SMALL_IMAGE_PIXELS)
+        if self.max_batch_size > most:
+            raise ContractMismatch(
+                f"max_batch_size: expected at most {most}, since preprocess takes {pixels} pixels "
+                f"in a request and a small image has {SMALL_IMAGE_PIXELS}, "
+                f"got {self.max_batch_size}"
             )
 
 

@@ -72,7 +72,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises:
         ContractMismatch: it can't be read, is not TOML, or has a field that is unknown, of another
-            type, or missing.
+            type, or missing, or mean or std that look like 0..1.
     """
     if sys.version_info >= (3, 11):
         import tomllib
@@ -86,9 +86,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     missing = [name for name in REQUIRED if name not in given]
     if missing:
         raise ContractMismatch(f"{path}: expected {', '.join(REQUIRED)}, got no {missing[0]}")
-    if max(given["std"]) < 1:
-        raise ContractMismatch(
-            f"{path}: std: expected levels of 0..255, got {given['std']}, which looks like 0..1: "
-            "multiply mean and std by 255"
-        )
+    _check_levels(given, path)
     return given
+
+
+def _check_levels(given: dict[str, Any], path: Path) -> None:
+    """No std is below 1 level, and no mean but 0 itself, unless they are of 0..1."""
+    for name, looks in (("std", lambda x: x < 1), ("mean", lambda x: 0 < abs(x) < 1)):
+        if any(map(looks, given[name])):
+            raise ContractMismatch(
+                f"{path}: {name}: expected levels of 0..255, got {list(given[name])}, which looks "
+                "like 0..1: multiply mean and std by 255"
+            )

@@ -14,6 +14,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ensemble.errors import ContractMismatch
 
 RESIZES = ("shorter", "exact")
@@ -22,6 +24,26 @@ LAYOUTS = ("CHW", "HWC")
 COLOURS = ("RGB", "BGR")
 DTYPES = ("FP32", "FP16")
 ROUNDINGS = ("nearest", "torchvision")
+MAX_SIDE = 4096
+"""Pixels, of the crop and of the shorter side after the resize.
+
+Larger is no classifier's: two of its images would be 400 MB of PIXELS. And the picture is resized
+as a whole: at this side a square one is 50 MB, and one 50 times as long as wide, the most that
+``preprocess`` takes, 2.5 GB.
+"""
+_MEANT = {
+    "bilinear": "triangular",
+    "linear": "triangular",
+    "bicubic": "cubic",
+    "lanczos": "lanczos3",
+    "nchw": "CHW",
+    "nhwc": "HWC",
+    "float32": "FP32",
+    "float16": "FP16",
+    "stretch": "exact",
+    "squash": "exact",
+}
+"""What others call our choices."""
 
 
 @dataclass(frozen=True)
@@ -68,23 +90,37 @@ class Transform:
         Raises:
             ContractMismatch: naming the field, what it may be, and what it was.
         """
+        for name, choices in _CHOICES.items():
+            _require_choice(name, choices, getattr(self, name))
+        self._check_sides()
+        self._check_levels()
+
+    def _check_sides(self) -> None:
         sides = (self.crop_height, self.crop_width)
-        _require(min(sides) >= 1, "crop", ">= 1 pixel", sides)
-        _require(self.resize in RESIZES, "resize", f"one of {RESIZES}", self.resize)
+        fits = min(sides) >= 1 and max(sides) <= MAX_SIDE
+        _require(fits, "crop", f"1 to {MAX_SIDE} pixels", sides)
         smallest = max(sides) if self.resize == "shorter" else min(sides)
         _require(
-            self.resize_shorter >= smallest,
+            smallest <= self.resize_shorter <= MAX_SIDE,
             "resize_shorter",
-            f">= the crop ({smallest} pixels)",
+            f">= the crop ({smallest} pixels) and <= {MAX_SIDE}",
             self.resize_shorter,
         )
-        _require(self.filter in FILTERS, "filter", f"one of {FILTERS}", self.filter)
-        _require(self.layout in LAYOUTS, "layout", f"one of {LAYOUTS}", self.layout)
-        _require(self.colour in COLOURS, "colour", f"one of {COLOURS}", self.colour)
-        _require(self.dtype in DTYPES, "dtype", f"one of {DTYPES}", self.dtype)
-        _require(self.rounding in ROUNDINGS, "rounding", f"one of {ROUNDINGS}", self.rounding)
+
+    def _check_levels(self) -> None:
+        """Mean and std that float32, and then ``dtype``, can do with every level of an image."""
         _require(len(self.mean) == 3, "mean", "three numbers", self.mean)
         _require(len(self.std) == 3 and min(self.std) > 0, "std", "three numbers above 0", self.std)
+        least, most = _STDS
+        fits = all(least <= std <= most for std in self.std)
+        _require(fits, "std", f"{least:.3g} to {most:.3g}, as float32 has them", self.std)
+        with np.errstate(all="ignore"):
+            mean, std = (np.array(levels).astype(np.float32) for levels in (self.mean, self.std))
+            levels = np.arange(256, dtype=np.float32)[:, None]
+            pixels = ((levels - mean) / std).astype(_NUMPY[self.dtype])
+        apart = bool((pixels[1:] > pixels[:-1]).all() and np.isfinite(pixels).all())
+        expected = f"such that all levels of 0..255 stay finite and apart in {self.dtype}"
+        _require(apart, "mean and std", expected, (self.mean, self.std))
 
     @property
     def pixels_shape(self) -> tuple[int, int, int]:
@@ -136,14 +172,40 @@ class Transform:
         """
         try:
             data: Any = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ContractMismatch(f"{source}: not JSON: {error}") from error
-        return cls(**checked_fields(data, source))
+        return cls.declared(checked_fields(data, source), source)
 
     @classmethod
     def from_file(cls, path: Path) -> Transform:
-        """The transform in a JSON file; see ``from_json``."""
-        return cls.from_json(path.read_text(encoding="utf-8"), str(path))
+        """The transform in a JSON file; see ``from_json``.
+
+        Raises:
+            ContractMismatch: not UTF-8, or as ``from_json`` has it.
+            OSError: the file can't be read.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ContractMismatch(f"{path}: not JSON: {error}") from error
+        return cls.from_json(text, str(path))
+
+    @classmethod
+    def declared(cls, given: dict[str, Any], source: str) -> Transform:
+        """The transform of checked fields; a bad value is told with the file that it is in.
+
+        Args:
+            given: what ``checked_fields`` returned.
+            source: the file, for the message.
+
+        Raises:
+            ContractMismatch: as the class itself has it.
+        """
+        try:
+            return cls(**given)
+        except ContractMismatch as error:
+            said = str(error).removeprefix("transform: ")
+            raise ContractMismatch(f"{source}: {said}") from error
 
 
 def checked_fields(data: Any, source: str) -> dict[str, Any]:
@@ -163,12 +225,24 @@ def checked_fields(data: Any, source: str) -> dict[str, Any]:
     for name, value in data.items():
         described, fits = _TYPES[types[name]]
         if not fits(value):
-            raise ContractMismatch(f"{source}: {name}: expected {described}, got {value!r}")
+            raise ContractMismatch(f"{source}: {name}: expected {described}, got {shown(value)}")
     return {name: tuple(map(float, v)) if isinstance(v, list) else v for name, v in data.items()}
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, (int, float)) and type(value) is not bool and isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def shown(value: object) -> str:
+    """As people wrote it, unless it is very long."""
+    try:
+        text = repr(value) if not isinstance(value, str) else value
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -182,6 +256,29 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
+_CHOICES = {
+    "resize": RESIZES,
+    "filter": FILTERS,
+    "layout": LAYOUTS,
+    "colour": COLOURS,
+    "dtype": DTYPES,
+    "rounding": ROUNDINGS,
+}
+_NUMPY = {"FP32": np.float32, "FP16": np.float16}
+_STDS = float(np.finfo(np.float32).tiny), 1 / float(np.finfo(np.float32).tiny)
+"""Such that std and 1 / std, which DALI multiplies by, are normal numbers of float32."""
+_SHOWN = 200
+
+
 def _require(holds: bool, name: str, expected: str, got: object) -> None:
     if not holds:
-        raise ContractMismatch(f"transform: {name} must be {expected}, got {got}")
+        raise ContractMismatch(f"transform: {name} must be {expected}, got {shown(got)}")
+
+
+def _require_choice(name: str, choices: tuple[str, ...], got: str) -> None:
+    if got in choices:
+        return
+    usual = _MEANT.get(got.lower(), got)
+    meant = next((choice for choice in choices if choice.lower() == usual.lower()), None)
+    hint = f"; did you mean {meant}?" if meant else ""
+    raise ContractMismatch(f"transform: {name} must be one of {choices}, got {shown(got)}{hint}")

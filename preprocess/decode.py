@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ensemble.errors import BackendFailure, InvalidInput, ServingError
+from ensemble.model_config import LARGEST_IN_REQUEST
 from ensemble.transform import Transform
 from preprocess.device import host_array, rows_of
 from preprocess.graph import build_decoder, build_pipeline
@@ -26,10 +27,6 @@ log = logging.getLogger(__name__)
 # Decoded pictures of one DALI run, so that 64 of the largest allowed can't take 10 GB.
 # 64 million pixels are 190 MB as RGB; a usual batch (64 photographs of 1 megapixel) is one run.
 MAX_RUN_PIXELS = 64_000_000
-
-# A request of several images may be as large as this many of the largest allowed: more would keep
-# the only decoder of a small machine busy for many seconds while everybody else waits.
-LARGEST_IN_REQUEST = 4
 
 _OUR_FAULT = ("bad_alloc", "out of memory", "cudaError")
 

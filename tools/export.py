@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -78,23 +79,52 @@ def write_repository(deployment: Deployment, parts: Parts, out: Path) -> Path:
         out: a folder that is not there yet, or is empty.
 
     Raises:
-        ContractMismatch: ``out`` holds something, or weights would take the place of another file.
+        ContractMismatch: ``out`` holds something or can't be made, or weights would take the
+            place of another file.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        got = "one with files" if out.is_dir() else "a file"
-        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got {got}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:
-        half = Path(scratch) / "repository"
+    try:
+        whole = _place(out)
+        scratch = tempfile.TemporaryDirectory(dir=whole.parent, prefix=".tandem-")
+    except OSError as error:
+        raise ContractMismatch(
+            f"--out {out}: expected a new or empty folder, got {error.strerror}"
+        ) from error
+    with scratch:
+        half = Path(scratch.name) / "repository"
         _copy_code(half)
         write_texts(deployment, half, parts.verb)
         if parts.labels is not None:
             (half / "postprocess" / "1" / "labels.txt").write_text(parts.labels, encoding="utf-8")
         _copy_classifier(parts, half / "classifier" / "1")
-        if out.exists():
-            out.rmdir()
-        half.rename(out)
+        try:
+            half.rename(whole)  # takes the place of an empty folder
+        except OSError as error:
+            raise ContractMismatch(
+                f"--out {out}: expected a folder that can be replaced, got {error.strerror}"
+            ) from error
     return out
+
+
+def _place(out: Path) -> Path:
+    """Where ``out`` really is, new or empty; the folders above it are made.
+
+    Raises:
+        ContractMismatch: it can't be replaced by a folder.
+        OSError: nor looked at, nor can the folders above it be made.
+    """
+    whole = Path(os.path.realpath(out))
+    if os.path.lexists(out) and not os.path.exists(out):
+        got = "a link to nothing"
+    elif whole.is_dir():
+        got = "one with files" if any(whole.iterdir()) else ""
+        if whole == Path.cwd():
+            got = got or "the one that this command runs in: say it from another"
+    else:
+        got = "a file" if whole.exists() else ""
+    if got:
+        raise ContractMismatch(f"--out {out}: expected a new or empty folder, got {got}")
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    return whole
 
 
 def _copy_code(repository: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 from ensemble.errors import ContractMismatch
 
 _SHAPE_ONLY = ("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose")
+_KEEPS_SCORES = (*_SHAPE_ONLY, "Clip", "Dropout")
+_NEUTRAL = {"Mul": 1, "Div": 1, "Add": 0, "Sub": 0}
+"""Operators, and the constant with which they do nothing."""
+_SMALL = 1 << 16  # numbers of a tensor; one a class
 
 
 def load(path: Path) -> Any:
@@ -100,11 +105,43 @@ def _tensors(graph: Any) -> Iterator[Any]:
 
 
 def last_operator(graph: Any, name: str) -> str | None:
-    """The operator that computes a tensor, past those that only cast it or change its shape."""
+    """The operator that computes a tensor, past those that leave a score what it is.
+
+    They cast, clip or change the shape, or multiply by 1.
+    """
     producers = {output: node for node in graph.node for output in node.output}
-    while name in producers and producers[name].op_type in _SHAPE_ONLY:
-        name = producers[name].input[0]
-    return str(producers[name].op_type) if name in producers else None
+    constants = dict(_small_constants(graph))
+    while name in producers:
+        before = _passed_on(producers[name], constants)
+        if before is None:
+            return str(producers[name].op_type)
+        name = before
+    return None
+
+
+def _passed_on(node: Any, constants: dict[str, Any]) -> str | None:
+    """The input that a node passes on; None where it makes something else of it."""
+    if node.op_type in _KEEPS_SCORES:
+        return str(node.input[0])
+    neutral = _NEUTRAL.get(node.op_type)
+    if neutral is None:
+        return None
+    left, right = map(str, node.input)
+    sides = [(left, right)] if node.op_type in ("Div", "Sub") else [(left, right), (right, left)]
+    to_array = package("onnx.numpy_helper").to_array
+    known = ((x, to_array(constants[y])) for x, y in sides if y in constants)
+    return next((x for x, values in known if (values == neutral).all()), None)
+
+
+def _small_constants(graph: Any) -> Iterator[tuple[str, Any]]:
+    """Small tensors that are written into the file itself."""
+    tensors = [(tensor.name, tensor) for tensor in graph.initializer]
+    for node in graph.node:
+        if node.op_type == "Constant":
+            tensors += [(node.output[0], a.t) for a in node.attribute if a.name == "value"]
+    for name, tensor in tensors:
+        if not tensor.external_data and math.prod(tensor.dims) <= _SMALL:
+            yield name, tensor
 
 
 def short(error: Exception) -> str:

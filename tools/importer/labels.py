@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ensemble.errors import ContractMismatch
+from postprocess.labels import stripped
 
 _BREAKS = ("Cc", "Zl", "Zp")
 """Unicode's control characters, line and paragraph separators."""
@@ -28,7 +29,7 @@ def read_labels(path: Path, classes: int) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         row = error.object[: error.start].count(b"\n") + 1
         raise ContractMismatch(f"{path}:{row}: expected UTF-8, got {error.reason}") from error
-    lines = [line.strip(" \r") for line in text.rstrip(" \r\n").split("\n")]
+    lines = [stripped(line) for line in text.rstrip().split("\n")]
     for number, line in enumerate(lines, 1):
         _check_line(f"{path}:{number}", line)
     if len(lines) != classes:

@@ -10,16 +10,15 @@ import numpy as np
 
 from ensemble.errors import ContractMismatch
 from ensemble.tensors import NUMPY_NAMES
+from ensemble.transform import MAX_SIDE
 from tools.importer.graph import check, external_files, last_operator, load, package, short
 
 Array = np.ndarray[Any, Any]
 
 DTYPES = {"tensor(float)": "FP32", "tensor(float16)": "FP16"}
 """ONNX Runtime's name to Triton's. Nothing between the stages casts, so there are no others."""
-PROBABILITIES = ("Softmax", "Sigmoid")
+PROBABILITIES = ("Softmax", "Sigmoid", "HardSigmoid")
 """Last operators after which nothing is left to do for a score."""
-MAX_SIDE = 4096
-"""Pixels; a larger picture is no classifier's, and two of them would not fit the machine."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,10 @@ class Model:
         input: its image.
         output: the output that was chosen.
         weights: files beside it that hold tensors, relative to its folder.
-        last_operator: what computes the output, casts and reshapes aside; None for nothing.
+        last_operator: what computes the output, past what does nothing to scores; or None.
         classes: length of the output when the model ran.
         sums_to_one: whether its rows were probabilities then.
+        within_one: whether all of them were numbers of 0..1 then.
     """
 
     path: Path
@@ -63,6 +63,7 @@ class Model:
     last_operator: str | None = None
     classes: int = 0
     sums_to_one: bool = False
+    within_one: bool = False
 
     @property
     def layout(self) -> str:
@@ -95,7 +96,9 @@ def read(path: Path, output: str | None = None, size: tuple[int, int] = (224, 22
     image, chosen = _image(path, inputs), _choose(path, outputs, output)
     model = Model(path, image, chosen, weights, last_operator(proto.graph, chosen.name))
     rows = _run(session, model, size)
-    return replace(model, classes=rows.shape[1], sums_to_one=_sums_to_one(rows))
+    within = bool(((rows >= 0) & (rows <= 1)).all())
+    sums = _sums_to_one(rows)
+    return replace(model, classes=rows.shape[1], sums_to_one=sums, within_one=within)
 
 
 def _tensor(info: Any) -> Tensor:

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
     Raises:
         ContractMismatch: what does not fit, with both sides; nothing is written then.
-        CheckFailed: the model does not batch; nothing is written then.
+        CheckFailed: the model does not batch, or the target can't load it; nothing is written.
     """
     from tools.importer.model import read
     from tools.importer.pixels import declared_size
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     model = read(options.onnx, options.output, declared_size(options.transform))
     made = plan(model, request)
     err.write(f"running {options.onnx} in batches\n")
-    prove(options.onnx, options.max_batch_size)
+    prove(options.onnx, options.max_batch_size, options.target)
     folder = write(made, options.out)
     err.writelines(f"{line}\n" for line in summary(made))
     if options.target == "cpu":

@@ -8,8 +8,8 @@ from typing import Any
 
 from ensemble.errors import ContractMismatch
 from ensemble.presets import PRESETS, read_toml
-from ensemble.transform import Transform
-from tools.importer.model import DTYPES, MAX_SIDE, Model
+from ensemble.transform import MAX_SIDE, Transform, shown
+from tools.importer.model import DTYPES, Model
 
 RATIO = 0.875
 """Crop over resize where a preset is fitted to another size: 224 of 256."""
@@ -30,7 +30,9 @@ def declared_size(declared: str) -> tuple[int, int]:
     given, usual = _read(declared), Transform()
     size = given.get("crop_height", usual.crop_height), given.get("crop_width", usual.crop_width)
     if not all(1 <= side <= MAX_SIDE for side in size):
-        raise ContractMismatch(f"{declared}: crop: expected 1 to {MAX_SIDE} pixels, got {size}")
+        raise ContractMismatch(
+            f"{declared}: crop: expected 1 to {MAX_SIDE} pixels, got {shown(size)}"
+        )
     return size
 
 
@@ -61,7 +63,7 @@ def fitted_transform(model: Model, declared: str) -> tuple[Transform, tuple[str,
     for name, expected in own.items():
         if given.get(name, expected) != expected:
             raise ContractMismatch(
-                f"{declared}: {name} is {given[name]}, the model's input {model.input} "
+                f"{declared}: {name} is {shown(given[name])}, the model's input {model.input} "
                 f"needs {expected}"
             )
     missing = [name for name in ("crop_height", "crop_width") if name not in own | given]
@@ -69,7 +71,7 @@ def fitted_transform(model: Model, declared: str) -> tuple[Transform, tuple[str,
         raise ContractMismatch(
             f"{declared}: expected {missing[0]}, since the model takes any size: {model.input}"
         )
-    return Transform(**(own | given)), ()
+    return Transform.declared(own | given, declared), ()
 
 
 def _known_crop(model: Model) -> dict[str, Any]:
@@ -90,5 +92,6 @@ def _resized(transform: Transform, model: Model, name: str) -> tuple[Transform, 
     note += f"resize_shorter {shorter}"
     if transform.resize == "shorter":
         note += f", the usual crop of {RATIO}"
-    fitted = replace(transform, resize_shorter=shorter, crop_height=height, crop_width=width)
+    size = {"resize_shorter": shorter, "crop_height": height, "crop_width": width}
+    fitted = Transform.declared(vars(transform) | size, f"{name} for {height} x {width} pixels")
     return fitted, (note,)

@@ -75,7 +75,8 @@ def chosen_scores(model: Model, asked: str) -> tuple[str, str]:
     """What makes a score of an output, and why.
 
     Raises:
-        ContractMismatch: the model's output is a probability already, or softmax of one class.
+        ContractMismatch: the model's output is a probability already, or softmax of one class;
+            or may be one, and nobody said.
     """
     last = model.last_operator or "no operator"
     done = "none" if last in PROBABILITIES or model.sums_to_one else None
@@ -84,14 +85,30 @@ def chosen_scores(model: Model, asked: str) -> tuple[str, str]:
         raise ContractMismatch(
             f"--scores {asked}: {ending}, so its output is a probability; expected auto or none"
         )
-    kind = done or "softmax" if asked == "auto" else asked
-    if kind == "softmax" and model.classes == 1:
+    if asked == "softmax" and model.classes == 1:
         raise ContractMismatch(
             "--scores softmax: the softmax of one class is always 1; expected sigmoid or none"
         )
     if asked != "auto":
-        return kind, f"scores {kind}, as asked"
-    return kind, f"scores {kind}: {ending if done else f'the model ends in {last}'}"
+        return asked, f"scores {asked}, as asked"
+    if done:
+        return done, f"scores {done}: {ending}"
+    return _guessed(model, last), f"scores softmax: the model ends in {last}"
+
+
+def _guessed(model: Model, last: str) -> str:
+    """Of logits, unless they may be none."""
+    if model.classes == 1:
+        raise ContractMismatch(
+            f"--scores: the model ends in {last} with one class, whose softmax is always 1; "
+            "say --scores sigmoid if that is a logit, none if it is a score"
+        )
+    if model.within_one:
+        raise ContractMismatch(
+            f"--scores: the model ends in {last}, and on noise its rows lie within 0..1 without "
+            "summing to 1: say --scores none if those are scores, softmax or sigmoid if logits"
+        )
+    return "softmax"
 
 
 def summary(made: Plan) -> Iterator[str]:

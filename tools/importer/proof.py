@@ -7,16 +7,35 @@ from pathlib import Path
 from ensemble.errors import CheckFailed
 from tools.validate.findings import Severity
 from tools.validate.model import ModelUnderTest, check_model
+from tools.validate.releases import DEFAULT_RELEASE, RELEASES, Release, release, takes
 
 
-def prove(onnx: Path, max_batch_size: int) -> None:
+def prove(onnx: Path, max_batch_size: int, target: str) -> None:
     """Run the model alone and in company.
 
+    Args:
+        onnx: the model.
+        max_batch_size: images of the largest batch.
+        target: ``gpu`` for the ONNX Runtime of the container, ``cpu`` for the installed one.
+
     Raises:
-        CheckFailed: it does not batch; with every error that the validator found.
+        CheckFailed: it does not batch, or the target can't load it; with every error that the
+            validator found.
     """
-    found = check_model(ModelUnderTest(onnx, max_batch_size=max_batch_size))
+    of = release(DEFAULT_RELEASE) if target == "gpu" else installed()
+    found = check_model(ModelUnderTest(onnx, max_batch_size=max_batch_size, release=of))
     errors = [finding for finding in found if finding.rule.severity is Severity.ERROR]
     if errors:
         lines = (f"{e.rule.code} {e.rule.name}: {e.message}. {e.rule.mend}" for e in errors)
-        raise CheckFailed(f"{onnx} does not batch:\n" + "\n".join(lines))
+        raise CheckFailed(f"{onnx} can't be served in batches:\n" + "\n".join(lines))
+
+
+def installed() -> Release:
+    """A release that takes what the installed ONNX Runtime takes; the newest where none does.
+
+    What that one lets pass, the installed ONNX Runtime has loaded already.
+    """
+    import onnxruntime
+
+    here = takes(onnxruntime.__version__)
+    return next((one for one in RELEASES if one.takes == here), RELEASES[-1])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tools.arguments import milliseconds, positive
+from tools.validate.releases import DEFAULT_RELEASE
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 FORMATS = ("text", "json", "sarif", "github")
@@ -40,7 +41,7 @@ class ValidateOptions:
     configs: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
     target: str = "gpu"
-    triton: str = "24.10"
+    triton: str = DEFAULT_RELEASE
     profile: str = ""
     format: str = "text"
     select: tuple[str, ...] = ()

@@ -99,6 +99,10 @@ RELEASES = tuple(
 )
 
 
+DEFAULT_RELEASE = "24.10"
+"""What the container of this project is built from."""
+
+
 def release(text: str) -> Release:
     """The release of a container tag or a server version.
 

@@ -22,6 +22,7 @@ after the resize, decoders differ by 1 here and there. Every wrong setting that 
 more on a photograph; the most harmless of them, one pixel of crop, gives 1 to 7."""
 CMYK_TOLERANCE_LEVELS = 2.0
 """The same for CMYK, which every decoder converts in its own way; docs/images.md promises this."""
+_BAND = 64  # rows computed at once: 64-bit numbers of a whole picture may take gigabytes
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,15 @@ def _kinds(picture: Array) -> Iterator[tuple[str, bytes]]:
 
 def waves(height: int, width: int, rng: np.random.Generator) -> Array:
     """Coloured waves with some noise, no two corners alike, (height, width, 3) uint8."""
-    y, x = np.mgrid[0:height, 0:width][..., None]
     long, short = rng.uniform(0.02, 0.05, (2, 3)), rng.uniform(0.2, 0.5, (2, 3))
-    signal = 50 * np.sin(long[0] * x + long[1] * y) + 40 * np.sin(short[0] * x - short[1] * y)
-    tint = np.array([150.0, 120.0, 90.0]) + 30 * (x / width) - 30 * (y / height)
-    levels = tint + signal + rng.normal(0, 6, (height, width, 3))
-    whole: Array = np.clip(np.rint(levels), 0, 255).astype(np.uint8)
+    whole: Array = np.empty((height, width, 3), np.uint8)
+    x = np.arange(width)[:, None]
+    for top in range(0, height, _BAND):
+        y = np.arange(top, min(top + _BAND, height))[:, None, None]
+        signal = 50 * np.sin(long[0] * x + long[1] * y) + 40 * np.sin(short[0] * x - short[1] * y)
+        tint = np.array([150.0, 120.0, 90.0]) + 30 * (x / width) - 30 * (y / height)
+        levels = tint + signal + rng.normal(0, 6, signal.shape)
+        whole[top : top + _BAND] = np.clip(np.rint(levels), 0, 255)
     return whole
 
 
