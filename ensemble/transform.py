@@ -24,12 +24,12 @@ LAYOUTS = ("CHW", "HWC")
 COLOURS = ("RGB", "BGR")
 DTYPES = ("FP32", "FP16")
 ROUNDINGS = ("nearest", "torchvision")
-MAX_SIDE = 4096
-"""Pixels, of the crop and of the shorter side after the resize.
+MAX_SIDE = 2400
+"""Pixels, of the crop and of the shorter side after the resize: a crop of 2048 at the usual ratio.
 
-Larger is no classifier's: two of its images would be 400 MB of PIXELS. And the picture is resized
-as a whole: at this side a square one is 50 MB, and one 50 times as long as wide, the most that
-``preprocess`` takes, 2.5 GB.
+A picture is resized as a whole: at this side a square one takes 17 MB, and one that is 50 times as
+long as wide, the most that ``preprocess`` takes, 860 MB. And pictures half as large again, which
+the validator makes, are still below the 32 MB of an image.
 """
 _MEANT = {
     "bilinear": "triangular",

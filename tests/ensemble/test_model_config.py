@@ -45,11 +45,18 @@ def test_on_a_cpu_a_batch_ends_at_four_unless_the_profile_says_otherwise() -> No
         ({"top_k": 1001}, "top_k"),
         ({"instances": 0}, "instances"),
         ({"scores": "relu"}, "scores"),
+        ({"max_batch_size": 3052}, "at most 3051, .* takes 200000000 pixels .* got 3052"),
+        ({"max_batch_size": 2, "max_image_pixels": 1000}, "at most 1, .* takes 4000 pixels"),
     ],
 )
 def test_what_cannot_be_rendered_is_refused_by_name(change: dict[str, object], said: str) -> None:
     with pytest.raises(ContractMismatch, match=said):
         Deployment(**change)  # type: ignore[arg-type]
+
+
+def test_the_largest_batch_may_be_what_preprocess_takes() -> None:
+    assert Deployment(max_batch_size=3051).max_batch_size == 3051
+    assert Deployment(max_batch_size=1, max_image_pixels=1000).max_batch_size == 1
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])

@@ -57,6 +57,44 @@ def test_casts_and_reshapes_do_not_hide_the_last_operator(tmp_path: Path) -> Non
     assert read(save(proto, tmp_path / "m.onnx"), "scores:0").last_operator == "Sigmoid"
 
 
+@pytest.mark.parametrize(
+    ("kind", "further", "constant", "last"),
+    [
+        ("Sigmoid", "Clip", None, "Sigmoid"),
+        ("Sigmoid", "Mul", 1.0, "Sigmoid"),
+        ("HardSigmoid", "Div", 1.0, "HardSigmoid"),
+        ("Softmax", "Add", 0.0, "Softmax"),
+        ("Sigmoid", "Mul", 0.5, "Mul"),
+        ("Sigmoid", "Add", 1.0, "Add"),
+    ],
+)
+def test_what_changes_no_score_does_not_hide_the_last_operator(
+    tmp_path: Path, kind: str, further: str, constant: float | None, last: str
+) -> None:
+    proto = small(kind)
+    proto.graph.node[-1].output[0] = "hidden"
+    inputs = ["hidden"]
+    if constant is not None:
+        number = np.full((1, 4), constant, np.float32)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(number, "number"))
+        inputs.append("number")
+    proto.graph.node.append(onnx.helper.make_node(further, inputs, ["scores:0"]))
+    model = read(save(proto, tmp_path / "m.onnx"), "scores:0")
+    assert model.last_operator == last
+    assert model.within_one == (further != "Add" or constant == 0)
+
+
+def test_one_divided_by_a_score_is_another_number(tmp_path: Path) -> None:
+    """The constant is on the left."""
+    proto = small("Sigmoid")
+    proto.graph.node[-1].output[0] = "hidden"
+    one = onnx.helper.make_tensor("one", 1, [1], [1.0])
+    proto.graph.node.append(onnx.helper.make_node("Constant", [], ["one"], value=one))
+    proto.graph.node.append(onnx.helper.make_node("Div", ["one", "hidden"], ["scores:0"]))
+    model = read(save(proto, tmp_path / "m.onnx"), "scores:0")
+    assert (model.last_operator, model.within_one) == ("Div", False)
+
+
 def test_probabilities_are_seen_without_a_softmax(tmp_path: Path) -> None:
     """As a softmax that was written out: Exp, ReduceSum, Div."""
     proto = small("Exp")
@@ -159,7 +197,7 @@ def no_change(proto: onnx.ModelProto) -> None:
 REFUSED: dict[str, tuple[dict[str, object], Change, str | None, str]] = {
     "two inputs": ({}, second_input, "scores:0", "expected one input, an image; got 2"),
     "grey": ({}, grey, "scores:0", "a colour image"),
-    "huge": ({"image": ("N", 3, 5000, 32)}, no_change, "scores:0", "at most 4096 pixels"),
+    "huge": ({"image": ("N", 3, 5000, 32)}, no_change, "scores:0", "at most 2400 pixels"),
     "a batch of one": ({"image": (1, 3, 32, 32)}, no_change, "scores:0", "any size, got 1"),
     "output of one": ({}, fixed_output, "scores:0", "output scores:0.*any size, got 1"),
     "unknown output": ({}, no_change, "logits", "to name one of scores:0.*got logits"),

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ensemble.errors import ContractMismatch
-from ensemble.model_config import Ends
+from ensemble.model_config import SCORES, Ends
 from ensemble.presets import PRESETS, read_toml
 from ensemble.transform import Transform
+from postprocess.labels import load_labels
 from tools.importer.labels import read_labels, repeated
 from tools.importer.model import Model, Tensor
 from tools.importer.pixels import declared_size, fitted_transform
@@ -143,7 +144,7 @@ def test_the_declared_crop_is_what_a_model_of_any_size_runs_with(toml: Path) -> 
     toml.write_text(f"{TOML}crop_height = 48\ncrop_width = 192\n")
     assert declared_size(str(toml)) == (48, 192)
     toml.write_text(f"{TOML}crop_height = -48\n")
-    with pytest.raises(ContractMismatch, match=r"1 to 4096 pixels, got \(-48, 224\)"):
+    with pytest.raises(ContractMismatch, match=r"1 to 2400 pixels, got \(-48, 224\)"):
         declared_size(str(toml))
 
 
@@ -176,6 +177,7 @@ def test_no_content_of_a_file_is_a_traceback(tmp_path: Path, content: bytes) -> 
         ("LogSoftmax", False, "auto", "softmax"),
         ("Softmax", True, "auto", "none"),
         ("Sigmoid", False, "auto", "none"),
+        ("HardSigmoid", False, "auto", "none"),
         ("Div", True, "auto", "none"),
         (None, False, "auto", "softmax"),
         ("Gemm", False, "sigmoid", "sigmoid"),
@@ -199,9 +201,20 @@ def test_a_score_is_not_made_twice(last: str, sums: bool, asked: str) -> None:
         chosen_scores(model, asked)
 
 
+def test_rows_of_0_to_1_that_do_not_sum_to_1_are_not_guessed() -> None:
+    model = replace(MODEL, last_operator="Mul", within_one=True)
+    with pytest.raises(ContractMismatch, match=r"ends in Mul.*0\.\.1.*say --scores none"):
+        chosen_scores(model, "auto")
+    for asked in SCORES:
+        assert chosen_scores(model, asked)[0] == asked
+    assert chosen_scores(replace(model, sums_to_one=True), "auto")[0] == "none"
+
+
 def test_softmax_of_one_class_is_refused() -> None:
-    with pytest.raises(ContractMismatch, match="always 1"):
+    with pytest.raises(ContractMismatch, match=r"--scores: .*Gemm with one class.*always 1"):
         chosen_scores(replace(MODEL, classes=1), "auto")
+    with pytest.raises(ContractMismatch, match=r"--scores softmax: .*always 1"):
+        chosen_scores(replace(MODEL, classes=1), "softmax")
     assert chosen_scores(replace(MODEL, classes=1), "sigmoid")[0] == "sigmoid"
 
 
@@ -215,6 +228,7 @@ def test_softmax_of_one_class_is_refused() -> None:
         b"\xef\xbb\xbfa\nb c\n\xc3\xa9",
         b"a\r\nb c\r\n\xc3\xa9\r\n",
         b"  a\nb c  \n\xc3\xa9\n\n \n",
+        "\u00a0a\u00a0\nb c\u3000\né\n\u00a0\n".encode(),
     ],
 )
 def test_labels_are_read_as_people_write_them(tmp_path: Path, content: bytes) -> None:
@@ -230,6 +244,9 @@ def test_labels_are_read_as_people_write_them(tmp_path: Path, content: bytes) ->
         (b"a\nb\nc\nd\n", "got 4"),
         (b"a\n\nc\n", r"l\.txt:2: .*blank line"),
         (b"", r"l\.txt:1: .*blank line"),
+        ("\u00a0\nb\nc\n".encode(), r"l\.txt:1: .*blank line"),
+        ("a\n\u2003\u3000\nc\n".encode(), r"l\.txt:2: .*blank line"),
+        ("a\n\u200b\nc\n".encode(), r"l\.txt:2: .*blank line"),
         (b"0\ta\n1\tb\n2\tc\n", r"l\.txt:1: .*a tab"),
         (b"a\nb\xff\nc\n", r"l\.txt:2: expected UTF-8"),
         (b"a\nb\x00\nc\n", r"l\.txt:2: .*x00"),
@@ -242,6 +259,18 @@ def test_labels_that_do_not_fit_are_named(tmp_path: Path, content: bytes, said: 
     path.write_bytes(content)
     with pytest.raises(ContractMismatch, match=said):
         read_labels(path, 3)
+
+
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=4))
+@example(["\u00a0"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_import_accepts_is_what_postprocess_serves(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "l.txt"
+    path.write_bytes("\n".join(lines).encode("utf-8", "replace"))
+    with suppress(ContractMismatch):
+        labels = read_labels(path, len(lines))
+        path.write_text("\n".join(labels) + "\n", encoding="utf-8")
+        assert [name.decode() for name in load_labels(path, len(labels))] == list(labels)
 
 
 def test_the_background_class_is_suggested_where_it_may_be_missing(tmp_path: Path) -> None:

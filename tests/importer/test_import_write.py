@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
 
+from ensemble.errors import ContractMismatch
+from ensemble.model_config import Deployment
 from ensemble.pbtxt import parse
 from ensemble.transform import Transform
 from tests.conftest import SAMPLES
 from tests.importer.networks import save, small
 from tools.cli import main
-from tools.export import COMMITTED
+from tools.export import COMMITTED, export
+from tools.validate.options import ValidateOptions
 
 TRANSFORM = "torchvision-imagenet"
 
@@ -65,6 +71,8 @@ def test_a_repository_holds_all_that_triton_needs(
         (("--scores", "sigmoid"), "is a probability"),
         (("--transform", "imagenet"), "--transform: expected one of"),
         (("--labels", "none.txt"), "none.txt: expected a file of labels: No such file"),
+        (("--max-batch-size", "100000"), "max_batch_size: expected at most 3051"),
+        (("--max-batch-size", "9" * 30), "max_batch_size: expected at most 3051"),
     ],
 )
 def test_what_does_not_fit_leaves_nothing_behind(
@@ -99,6 +107,72 @@ def test_a_folder_with_files_is_left_alone(model: Path, capsys: pytest.CaptureFi
     assert imported(model) == 2
     assert "expected a new or empty folder" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["precious"]
+
+
+def test_an_empty_folder_is_filled_through_a_link_too(model: Path) -> None:
+    real, link = model.parent / "real", model.parent / "out"
+    real.mkdir()
+    link.symlink_to(real)
+    assert imported(model) == 0
+    assert link.is_symlink()
+    assert (real / "classifier/1/model.onnx").is_file()
+
+
+def current(folder: Path) -> str:
+    (folder / "empty").mkdir()
+    os.chdir(folder / "empty")
+    return "."
+
+
+def dangling(folder: Path) -> str:
+    (folder / "link").symlink_to("nowhere")
+    return str(folder / "link")
+
+
+def circular(folder: Path) -> str:
+    (folder / "link").symlink_to("link")
+    return str(folder / "link")
+
+
+def under_a_file(folder: Path) -> str:
+    return str(folder / "labels.txt" / "below" / "out")
+
+
+def too_long(folder: Path) -> str:
+    return str(folder / ("o" * 300))
+
+
+@pytest.mark.parametrize("place", [current, dangling, circular, under_a_file, too_long])
+def test_a_place_that_cannot_be_is_named_with_its_option(
+    model: Path,
+    place: Callable[[Path], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(model.parent)
+    out = place(model.parent)
+    before = sorted(model.parent.rglob("*"))
+    assert imported(model, "--out", out) == 2
+    said = capsys.readouterr().err
+    assert f"contract_mismatch: --out {out}: expected a new or empty folder, got" in said
+    with pytest.raises(ContractMismatch, match="--out"):
+        export(Deployment(), model, Path(out))
+    assert sorted(model.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("target", "code"), [("cpu", 0), ("gpu", 1)])
+def test_the_onnx_runtime_of_the_target_decides(
+    model: Path, target: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = onnx.load(model)
+    proto.ir_version = 11
+    proto.opset_import[0].version = 23
+    save(proto, model)
+    assert imported(model, "--target", target) == code
+    said = capsys.readouterr().err
+    for rule in ("O004", "O005"):
+        assert (rule in said) == (target == "gpu")
+    assert f"Triton {ValidateOptions().triton} " in said or target == "cpu"
 
 
 def test_a_picture_is_not_taken_for_a_model(

@@ -12,7 +12,7 @@ from PIL import Image
 
 from ensemble.errors import ContractMismatch
 from ensemble.presets import PRESETS
-from ensemble.transform import Transform
+from ensemble.transform import MAX_SIDE, Transform
 from preprocess.graph import build_pipeline
 from preprocess.reference import reference_pixels
 from tests.conftest import SAMPLES
@@ -109,11 +109,34 @@ def test_a_transform_that_differs_in_one_field_is_noticed(wrong: dict[str, objec
         ({"colour": "RGBA"}, "colour"),
         ({"std": (1.0, 0.0, 1.0)}, "std"),
         ({"crop_width": 0}, "crop"),
+        ({"resize": "exact", "crop_width": MAX_SIDE + 1}, "crop"),
+        ({"resize_shorter": MAX_SIDE + 1}, "resize_shorter"),
+        ({"std": (1e-40, 1.0, 1.0)}, "std"),
+        ({"std": (1.0, 1e38, 1.0)}, "std"),
+        ({"mean": (1e308, 2.0, 3.0)}, "mean and std"),
+        ({"mean": (1e308, 2.0, 3.0), "std": (1e-300, 1.0, 1.0)}, "std"),
+        ({"mean": (1e10, 2.0, 3.0)}, "mean and std"),
+        ({"mean": (float("nan"), 2.0, 3.0)}, "mean and std"),
+        ({"std": (1.0, 1.0, 1e-3), "dtype": "FP16"}, "mean and std"),
+        ({"std": (1.0, 1.0, 1e9), "dtype": "FP16"}, "mean and std"),
     ],
 )
 def test_an_impossible_transform_is_refused_by_field(change: dict[str, object], said: str) -> None:
     with pytest.raises(ContractMismatch, match=said):
         replace(Transform(), **change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"std": (1e-3, 1e9, 1e30)},
+        {"mean": (-500.0, 0.0, 1e4)},
+        {"mean": (0.0, 123.675, 127.5), "std": (255.0, 58.395, 1.0), "dtype": "FP16"},
+        {"resize_shorter": MAX_SIDE},
+    ],
+)
+def test_an_unusual_transform_that_works_is_not_refused(change: dict[str, object]) -> None:
+    replace(Transform(), **change)
 
 
 def test_a_transform_survives_its_file() -> None:
