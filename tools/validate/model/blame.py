@@ -172,12 +172,26 @@ def _spoilt_before(
         return None
     try:
         for name in sorted(read):
-            guilty = mixing_node(case, name)
+            guilty = mixing_node(case, name) or _collapsing_node(case, model, name)
             if guilty is not None:
                 return guilty
     except Refused:
         pass
     return None
+
+
+def _collapsing_node(case: Case, model: onnx.ModelProto, tensor: str) -> onnx.NodeProto | None:
+    """The one that laid all items into one row, of which the tensor is still made."""
+    nodes = g.ancestors(model.graph, {tensor})
+    maker = {name: node for node in nodes for name in node.output if name}
+    runs = _runs(case, model, list(maker), case.feeds)
+    rows = {name for name, seen in runs if _is_one_row(seen)} - _from_shapes(model.graph)
+    name: str | None = tensor if tensor in rows else None
+    node = None
+    while name is not None:
+        node = maker[name]
+        name = next((before for before in node.input if before in rows), None)
+    return node
 
 
 def _first(
@@ -220,6 +234,23 @@ def _row_axes(seen: Seen, rows: int) -> set[int]:
         for axis, size in enumerate(batch)
         if size == rows and all(one[axis] == 1 for one in alone)
     }
+
+
+def _is_one_row(seen: Seen) -> bool:
+    """Whether the first axis is 1 for the batch as it is alone, and another holds every item.
+
+    A batch along the second axis, as sequence models have it, is none.
+    """
+    arrays = [array for array in seen if array is not None]
+    if len(arrays) < max(len(seen), 3) or any(array.ndim == 0 for array in arrays):
+        return False
+    batch, *alone = arrays
+    return (
+        all(len(array) == 1 for array in arrays)
+        and not _row_axes(seen, len(alone))
+        and batch.size > 0
+        and batch.size == sum(one.size for one in alone)
+    )
 
 
 def _is_lost(axes: set[int], at_output: set[int]) -> bool:

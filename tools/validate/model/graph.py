@@ -156,6 +156,18 @@ def fixed_batch(model: onnx.ModelProto) -> dict[str, int]:
     return {name: shape[0] for name, shape in shapes.items() if shape and type(shape[0]) is int}
 
 
+def could_batch(model: onnx.ModelProto) -> bool:
+    """Whether every input and output has a first dimension, and a free one.
+
+    Source: AutoCompleteMaxBatch in onnxruntime.cc. The shape of an output that declares none is
+    inferred by ONNX Runtime, so it is not held against the model here.
+    """
+    inputs = [dims(value) or [] for value in real_inputs(model.graph)]
+    outputs = [dims(value) for value in model.graph.output]
+    shapes = [*inputs, *(shape for shape in outputs if shape is not None)]
+    return all(shape and not isinstance(shape[0], int) for shape in shapes)
+
+
 def free_dims(model: onnx.ModelProto, names: frozenset[str]) -> None:
     """Frees the first dimension of the named inputs and outputs, in place."""
     for value in (*model.graph.input, *model.graph.output):

@@ -37,10 +37,12 @@ def fix(path: Path, out: Path, release: Release = RELEASES[-1]) -> tuple[str, ..
         What was changed, one line each.
 
     Raises:
-        ContractMismatch: it batches already, or the fault lies deeper than in the declared shapes.
+        ContractMismatch: ``out`` exists, the model batches already, or the fault lies deeper than
+            in the declared shapes.
     """
-    if not out.parent.is_dir() or (out.exists() and out.samefile(path)):
-        raise ContractMismatch(f"{out}: expected a new file in a folder that exists")
+    if not out.parent.is_dir() or out.exists():
+        got = "a file that exists" if out.parent.is_dir() else "no such folder"
+        raise ContractMismatch(f"{out}: expected a new file in a folder that exists, got {got}")
     try:
         model = g.read(path)
     except g.Unreadable as unreadable:
@@ -100,9 +102,9 @@ def _free_reshapes(model: onnx.ModelProto, batch: int) -> Iterator[str]:
         if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
             continue
         shape = numpy_helper.to_array(tensor).copy()
-        copies_zero = all(attribute.name != "allowzero" for attribute in node.attribute)
-        if shape.size and shape[0] == batch and copies_zero:
-            was = shape.tolist()
+        was = shape.tolist()
+        allows_zero = any(each.name == "allowzero" and each.i for each in node.attribute)
+        if was and was[0] == batch and not (allows_zero and -1 in was):
             shape[0] = 0 if -1 in was else -1
             name = f"{node.output[0]}_free_shape"
             model.graph.initializer.append(numpy_helper.from_array(shape.astype(np.int64), name))
