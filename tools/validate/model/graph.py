@@ -10,6 +10,8 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 
+from tools.validate.model.weights import without_weights
+
 BATCH = "batch"
 """Name of a batch axis that was freed."""
 
@@ -21,22 +23,22 @@ class Unreadable(Exception):
 
 
 def read(path: Path) -> onnx.ModelProto:
-    """The model without its external data.
+    """The model without its external data; large weights are external, in the file itself.
 
     Raises:
         Unreadable: no such file, empty, cut short, not ONNX, or text in it that is not UTF-8.
     """
     try:
-        data = path.read_bytes()
-        model = onnx.ModelProto.FromString(data)
+        size = path.stat().st_size
+        model = onnx.ModelProto.FromString(without_weights(path))
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from error
-    except DecodeError as error:
-        raise Unreadable(f"{len(data)} bytes that are no ONNX, or not all of it") from error
+    except (DecodeError, ValueError) as error:
+        raise Unreadable(f"{size} bytes that are no ONNX, or not all of it") from error
     if not model.HasField("graph") or not model.graph.output:
-        raise Unreadable(f"{len(data)} bytes without a graph that has outputs")
+        raise Unreadable(f"{size} bytes without a graph that has outputs")
     if _has_bad_text(model):
-        raise Unreadable(f"{len(data)} bytes, with a name in them that is not UTF-8")
+        raise Unreadable(f"{size} bytes, with a name in them that is not UTF-8")
     return model
 
 

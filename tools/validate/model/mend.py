@@ -18,6 +18,7 @@ from tools.validate.findings import Severity
 from tools.validate.model import graph as g
 from tools.validate.model.check import check_model
 from tools.validate.model.request import ModelUnderTest
+from tools.validate.model.weights import save
 from tools.validate.releases import RELEASES, Release
 
 
@@ -50,14 +51,14 @@ def fix(path: Path, out: Path, release: Release = RELEASES[-1]) -> tuple[str, ..
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mending-") as folder:
         written = Path(folder) / out.name
         changes = _mend(path, model, written, release)
-        _move(model, written, out)
+        _move(_locations(model, path), written, out)
     return changes
 
 
 def _mend(path: Path, model: onnx.ModelProto, written: Path, release: Release) -> tuple[str, ...]:
     """Tries the shapes, then the Reshapes too; the first that is proved stays written."""
     batch = _batch(model)
-    _copy_weights(model, path.parent, written.parent)
+    _copy_weights(model, path, written.parent)
     changes: list[str] = []
     faults = list(_faults(ModelUnderTest(path, release=release)))
     if not faults:
@@ -66,7 +67,7 @@ def _mend(path: Path, model: onnx.ModelProto, written: Path, release: Release) -
         made = list(step)
         if made:
             changes += made
-            written.write_bytes(model.SerializeToString())
+            save(model, path, written)
             mended = ModelUnderTest(written, release=release, reference=path)
             faults = list(_faults(mended))
             if not faults:
@@ -118,16 +119,17 @@ def _faults(model: ModelUnderTest) -> Iterator[str]:
             yield f"{finding.rule.code} {finding.message}"
 
 
-def _copy_weights(model: onnx.ModelProto, source: Path, folder: Path) -> None:
-    for location in _locations(model):
-        if not (source / location).is_file():
-            raise ContractMismatch(f"{source / location}: external data of the model, absent")
+def _copy_weights(model: onnx.ModelProto, path: Path, folder: Path) -> None:
+    for location in _locations(model, path):
+        source = path.parent / location
+        if not source.is_file():
+            raise ContractMismatch(f"{source}: external data of the model, absent")
         (folder / location).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / location, folder / location)
+        shutil.copyfile(source, folder / location)
 
 
-def _locations(model: onnx.ModelProto) -> set[str]:
-    """Files of external data.
+def _locations(model: onnx.ModelProto, path: Path) -> set[str]:
+    """Files of external data beside the model.
 
     Raises:
         ContractMismatch: one lies outside the model's folder.
@@ -135,12 +137,12 @@ def _locations(model: onnx.ModelProto) -> set[str]:
     outside = [external.location for external in g.externals(model) if external.escapes]
     if outside:
         raise ContractMismatch(f"external data outside the model's folder: {', '.join(outside)}")
-    return {external.location for external in g.externals(model)}
+    return {external.location for external in g.externals(model)} - {path.name}
 
 
-def _move(model: onnx.ModelProto, written: Path, out: Path) -> None:
+def _move(locations: set[str], written: Path, out: Path) -> None:
     """The weights first, so that the model is never there without them."""
-    targets = {location: out.parent / location for location in sorted(_locations(model))}
+    targets = {location: out.parent / location for location in sorted(locations)}
     for location, target in targets.items():
         if target.exists() and not filecmp.cmp(written.parent / location, target, shallow=False):
             raise ContractMismatch(f"{target}: expected the model's weights, got another file")
