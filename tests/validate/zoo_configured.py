@@ -94,6 +94,8 @@ WHOLE = ("dims: [-1, 8]", "dims: [-1, 8]")
 RAGGED = ("dims: -1 allow_ragged_batch: true", "dims: 1")
 INDEX = """batch_input { kind: BATCH_ACCUMULATED_ELEMENT_COUNT target_name: "INDEX"
   data_type: TYPE_FP32 source_input: "x" }"""
+CUT = """batch_output { kind: BATCH_SCATTER_WITH_INPUT_SHAPE target_name: "y"
+  source_input: "x" }"""
 OPTIONAL = 'input { name: "z" data_type: TYPE_FP32 dims: %s optional: true }'
 SIZES = ("dims: [3, 8, 8]", "dims: 8")
 CONFIGURED = [
@@ -149,6 +151,35 @@ CONFIGURED = [
         config(8, *SIZES).replace("TYPE_FP32", "99", 1),
         cnn(),
         says=("99, which is no type",),
+    ),
+    with_config(
+        "output_wider_in_the_model",
+        "O023 O042",
+        config(8, *PLAIN),
+        Sketch(
+            [node("Relu", "x", "y")], [("x", T.FLOAT, ["N", "M"])], [("y", T.FLOAT, ["N", "M"])]
+        ),
+        says=("infers [N, M]; expected [-1]",),
+    ),
+    with_config(
+        "output_inferred_as_configured",
+        "O042",
+        config(8, *PLAIN),
+        Sketch([node("Relu", "x", "y")], outputs=[("y", T.FLOAT, ["N", "M"])]),
+    ),
+    with_config(
+        "output_of_a_fixed_batch",
+        "O011 O023",
+        config(8, "dims: 8", "dims: 8"),
+        declaring(
+            Sketch([node("Relu", "x", "y")], [("x", T.FLOAT, [1, "M"])], [("y", T.FLOAT, [1, "M"])])
+        ),
+    ),
+    with_config(
+        "output_of_a_ragged_model_is_cut",
+        "O003",
+        config(8, *RAGGED, CUT),
+        Sketch([node("Relu", "x", "y")], [("x", T.FLOAT, ["K"])], [("y", T.FLOAT, ["K"])]),
     ),
     good(
         "reshaped",

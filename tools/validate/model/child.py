@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -18,7 +18,13 @@ import onnxruntime
 from tools.validate.findings import Finding, Place, failed
 from tools.validate.model import graph as g
 from tools.validate.model import memory
-from tools.validate.model.config import check_config, filled_by_batch, is_ragged, shape_of
+from tools.validate.model.config import (
+    check_config,
+    check_inferred,
+    filled_by_batch,
+    is_ragged,
+    shape_of,
+)
 from tools.validate.model.dynamic import Task, check_dynamic, check_loading
 from tools.validate.model.prove import Say
 from tools.validate.model.request import (
@@ -55,6 +61,7 @@ class Facts:
         model_bytes: of the file and its external data.
         largest_batch: that the server may make; 0 if none, below 0 if that is what is written.
         could_batch: the first dimension of every input and output is free.
+        dims_differ: from those of the configuration, as the file declares them.
     """
 
     fixed: dict[str, int]
@@ -64,6 +71,7 @@ class Facts:
     model_bytes: int
     largest_batch: int
     could_batch: bool
+    dims_differ: bool
 
 
 def check(under_test: ModelUnderTest, say: Say) -> Iterator[Finding]:
@@ -111,6 +119,7 @@ def _read(under_test: ModelUnderTest, found: list[Finding]) -> Facts:
         sum(path.stat().st_size for path in files if path.is_file()),
         largest,
         g.could_batch(model),
+        rules.CONFIG_DIMS in [finding.rule for finding in found],
     )
 
 
@@ -169,7 +178,8 @@ def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding
         return
     place, shown = Place(under_test.path), _list(facts.fixed)
     ran = next((f"it {each.message}" for each in found if each.rule is rules.BATCHES), "it runs")
-    if failed(found) or UNPROVED & {finding.rule for finding in found}:
+    of_the_model = tuple(each for each in found if each.rule is not rules.CONFIG_DIMS)
+    if failed(of_the_model) or UNPROVED & {finding.rule for finding in found}:
         yield rules.FIXED_BATCH.at(place, shown)
     else:
         message = f"{shown}; fixable metadata: with -1 there {ran}"
@@ -191,6 +201,12 @@ def _unbatched(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[F
 
 
 def _task(under_test: ModelUnderTest, facts: Facts, say: Say, most: int) -> Task:
+    def fits(shapes: dict[str, list[g.Dim]]) -> Iterable[Finding]:
+        if under_test.config is None or facts.dims_differ:
+            return ()
+        batches = facts.largest_batch > 0
+        return check_inferred(Place(under_test.path), shapes, under_test.config, batches)
+
     return Task(
         Place(under_test.path),
         g.Source(under_test.path, frozenset(facts.fixed if most else ())),
@@ -200,6 +216,7 @@ def _task(under_test: ModelUnderTest, facts: Facts, say: Say, most: int) -> Task
         memory.allowed_bytes(facts.model_bytes, under_test.memory_bytes),
         say,
         under_test.reference,
+        fits,
     )
 
 

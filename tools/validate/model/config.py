@@ -41,10 +41,40 @@ def check_config(
     for tensor in (*config.input, *config.output):
         if tensor.name in values:
             yield from _type(place, tensor, g.kind(values[tensor.name]))
-    cut = {name for batch in config.batch_output for name in batch.target_name}
-    for tensor in (*config.input, *config.output):
-        if tensor.name in values and tensor.name not in cut:
+    for tensor in (*config.input, *_compared_outputs(config)):
+        if tensor.name in values:
             yield from _dims(place, tensor, g.dims(values[tensor.name]), batches)
+
+
+def _compared_outputs(config: Any) -> list[Any]:
+    """Those that are not cut by the sizes of the requests. Source: ValidateOutputs."""
+    cut = {name for batch in config.batch_output for name in batch.target_name}
+    return [tensor for tensor in config.output if tensor.name not in cut]
+
+
+def check_inferred(
+    place: Place, shapes: dict[str, list[g.Dim]], config: Any, batches: bool
+) -> Iterator[Finding]:
+    """Outputs against what ONNX Runtime infers of them: a free dimension there has to be -1 too.
+
+    Source: ValidateOutputs in onnxruntime.cc, which compares exactly.
+
+    Args:
+        place: the ONNX file.
+        shapes: by output; empty for a scalar or an unknown rank, which are not compared.
+        config: Triton's ``ModelConfig``.
+        batches: whether ``dims`` leave out the batch axis.
+    """
+    for tensor in _compared_outputs(config):
+        inferred = shapes.get(tensor.name, [])[batches:]
+        expected = [dim if isinstance(dim, int) else -1 for dim in inferred]
+        declared = list(shape_of(tensor))
+        if len(declared) == len(expected) != 0 and declared != expected:
+            yield rules.CONFIG_DIMS.at(
+                place,
+                f"{tensor.name!r}: config.pbtxt says dims {declared}, ONNX Runtime infers "
+                f"{g.show(shapes[tensor.name])}; expected {expected}",
+            )
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
@@ -166,7 +196,7 @@ def _ragged(place: Place, tensor: Any, model_dims: list[g.Dim]) -> Iterator[Find
 def fits(declared: Sequence[int], model_dims: Sequence[g.Dim]) -> bool:
     """Whether Triton takes these dims for the model's: a model's free dimension takes any.
 
-    Source: CompareDimsSupported in backend_common.cc of Triton's backend library; -1 in the
+    Source: CompareDimsSupported in onnxruntime_utils.cc of the onnxruntime backend; -1 in the
     configuration does not stand for a number in the model.
     """
     return len(declared) == len(model_dims) and all(

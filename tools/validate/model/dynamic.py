@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class Task:
         allowed_bytes: of memory.
         say: told what is about to be done.
         reference: a model that it has to agree with.
+        fits: findings about the shapes of the outputs, as ONNX Runtime infers them.
     """
 
     place: Place
@@ -53,6 +54,7 @@ class Task:
     allowed_bytes: int
     say: Say
     reference: Path | None = None
+    fits: Callable[[dict[str, list[g.Dim]]], Iterable[Finding]] = lambda shapes: ()
 
 
 def check_loading(task: Task) -> Iterator[Finding]:
@@ -72,6 +74,7 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except Refused as refused:
         yield rules.LOAD_REFUSED.at(task.place, f"ONNX Runtime: {refused}")
         return
+    yield from task.fits(session.shapes)
     if unknown := inputs.unsupported(session):
         yield rules.NOT_RUN.at(task.place, f"no arrays of the type of {', '.join(unknown)}")
         return

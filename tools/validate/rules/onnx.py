@@ -192,8 +192,8 @@ CONFIG_DIMS = Rule(
     ERROR,
     "`config.pbtxt` and the model give a tensor different dimensions. When `max_batch_size` is 1 "
     "or more, `dims` leave out the batch axis.",
-    "Source: CompareDimsSupported of Triton's backend library: ranks equal, and each dimension of "
-    "the model -1 or the same.",
+    "Source: CompareDimsSupported of the onnxruntime backend: ranks equal, and each dimension of "
+    "the model -1 or the same; of an output the same, as ONNX Runtime infers it.",
     "Take the model's dimensions, without the first where the model batches.",
 )
 CONFIG_NOT_BATCHING = Rule(
