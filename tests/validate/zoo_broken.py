@@ -207,6 +207,25 @@ LAID_IN_ONE_ROW = [
     ),
 ]
 BROKEN = [
+    leaking(
+        "mixed_in_one_row",
+        "lay",
+        node("Reshape", "x to", "r", "lay"),
+        node("Softmax", "r", "p", "mix"),
+        node("Reshape", "p back", "y"),
+        to=whole(1, -1),
+        back=whole(-1, 8),
+    ),
+    leaking(
+        "mixed_after_one_row",
+        "mix",
+        node("Reshape", "x to", "r"),
+        node("Relu", "r", "p"),
+        node("Reshape", "p back", "b"),
+        node("Softmax", "b", "y", "mix", axis=0),
+        to=whole(1, -1),
+        back=whole(-1, 8),
+    ),
     broken("fixed_batch", "O010 O032", "flatten", declaring(flattening()), says=("'x' (1)",)),
     broken(
         "fixed_in_metadata", "O011", None, declaring(cnn()), says=("fixable metadata", "'x' (1)")

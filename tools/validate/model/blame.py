@@ -172,25 +172,31 @@ def _spoilt_before(
         return None
     try:
         for name in sorted(read):
-            guilty = mixing_node(case, name) or _collapsing_node(case, model, name)
+            guilty = mixing_node(case, name)
             if guilty is not None:
                 return guilty
+        return collapsing_node(case, node)
     except Refused:
-        pass
-    return None
+        return None
 
 
-def _collapsing_node(case: Case, model: onnx.ModelProto, tensor: str) -> onnx.NodeProto | None:
-    """The one that laid all items into one row, of which the tensor is still made."""
-    nodes = g.ancestors(model.graph, {tensor})
+def collapsing_node(case: Case, reader: onnx.NodeProto) -> onnx.NodeProto | None:
+    """The one that laid all items into one row, of which what a node reads is still made."""
+    model = case.source.model()
+    read = {name for name in reader.input if name}
+    nodes = g.ancestors(model.graph, read)
     maker = {name: node for node in nodes for name in node.output if name}
-    runs = _runs(case, model, list(maker), case.feeds)
-    rows = {name for name, seen in runs if _is_one_row(seen)} - _from_shapes(model.graph)
-    name: str | None = tensor if tensor in rows else None
-    node = None
-    while name is not None:
-        node = maker[name]
-        name = next((before for before in node.input if before in rows), None)
+    known = _from_shapes(model.graph) | _constant(model.graph)
+
+    def in_one_row(names: set[str]) -> set[str]:
+        wanted = [name for name in maker if name in names - known]
+        return {name for name, seen in _runs(case, model, wanted, case.feeds) if _is_one_row(seen)}
+
+    node, found = None, in_one_row(read)
+    rows = in_one_row(set(maker)) if found else found
+    while found:
+        node = maker[min(found)]
+        found = rows.intersection(node.input)
     return node
 
 

@@ -152,9 +152,17 @@ def _guilty(case: blame.Case, fault: Fault) -> onnx.NodeProto | None:
             return blame.refusing_node(case)
         if fault.rule in (rules.ROW_COUNT, rules.SHAPE_FOLLOWS_BATCH):
             return _counting(case, fault.output)
-        return blame.mixing_node(case, fault.output)
+        return _mixing(case, fault.output)
     except Refused:
         return None
+
+
+def _mixing(case: blame.Case, output: str) -> onnx.NodeProto | None:
+    """The one that laid all items into one row, where it is only that which is mixed along."""
+    node = blame.mixing_node(case, output)
+    if node is None or node.op_type in DYNAMIC_QUANTISERS:
+        return node
+    return blame.collapsing_node(case, node) or node
 
 
 def _counting(case: blame.Case, output: str) -> onnx.NodeProto | None:
