@@ -20,7 +20,7 @@ from tools.serve import preflight
 from tools.serve.options import ServeOptions
 from tools.serve.ports import free_ports
 from tools.serve.preflight import check_machine, check_repository, needed_shared_memory_bytes
-from tools.serve.serve import _token
+from tools.serve.serve import ServeRequest, _token, serve
 
 CPU = Deployment(target="cpu")
 MIB = 1 << 20
@@ -249,3 +249,13 @@ def test_a_rendered_repository_passes(tmp_path: Path) -> None:
         (folder / "model.py").write_text("class TritonPythonModel:\n    def execute(self): ...\n")
     (tmp_path / "ensemble" / "1").mkdir()
     check_repository(tmp_path, "interactive")
+
+
+@pytest.mark.parametrize("repository", ["no", "yes"])
+def test_a_repository_needs_the_model_that_is_asked(repository: str, tmp_path: Path) -> None:
+    (tmp_path / "yes" / "resnet").mkdir(parents=True)
+    request = ServeRequest(
+        Deployment(target="cpu"), ServeOptions(Path(), "", ""), tmp_path / repository
+    )
+    with pytest.raises(ContractMismatch, match=f"--repository {tmp_path / repository}: expected a"):
+        serve(request, say=print)

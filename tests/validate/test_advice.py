@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.validate.checking import codes, findings_in, findings_of
-from tests.validate.corpus.base import BASE, MODEL, with_input
+from tests.validate.corpus.base import BASE, HEAD, INPUT, MODEL, OUTPUT, with_input
 from tests.validate.corpus.ensembles import FIRST, SECOND, WHOLE
 from tools.export import COMMITTED
 from tools.validate.findings import Severity
@@ -109,10 +109,15 @@ def test_dali_takes_no_strings(tmp_path: Path) -> None:
 
 
 def test_a_size_that_onnx_runtime_would_choose_is_noted(tmp_path: Path) -> None:
-    text = BASE.replace('"python"', '"onnxruntime"')
-    assert "R109" not in codes(findings_of(text, tmp_path, Target("gpu")))
-    found = findings_of(text.replace("max_batch_size: 8\n", ""), tmp_path, Target("gpu"))
-    assert "R109" in codes(found)
+    for io, completed in ((INPUT + OUTPUT, False), (INPUT, True), (OUTPUT, True), ("", True)):
+        text = f'backend: "onnxruntime"\n{io}'
+        assert ("R109" in codes(findings_of(text, tmp_path, Target("gpu")))) is completed
+
+
+def test_onnx_runtime_turns_batching_on_where_it_completes(tmp_path: Path) -> None:
+    for io, is_off in ((INPUT + OUTPUT, True), (INPUT, False), ("", False)):
+        text = HEAD.replace("python", "onnxruntime") + io
+        assert ("C120" in codes(findings_of(text, tmp_path, Target("gpu")))) is is_off
 
 
 def test_a_resource_is_global_everywhere_or_nowhere(tmp_path: Path) -> None:

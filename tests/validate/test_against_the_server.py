@@ -21,7 +21,7 @@ from tools.validate.target import Target
 
 CASES = cases()
 PATIENCE_S = 8.0
-SERVERS = 4  # most of a load is waiting for a stub to start and stop
+SERVERS = 8  # most of a load is waiting for a stub to start and stop
 
 
 def errors(case: Case, folder: Path) -> list[Finding]:

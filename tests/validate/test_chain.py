@@ -73,7 +73,11 @@ def test_the_small_chain_passes(stages: Stages) -> None:
 
 @pytest.mark.parametrize("largest", [1, 2, 5, 8, 9])
 def test_it_passes_whatever_the_largest_batch(stages: Stages, largest: int) -> None:
-    assert found(replace(stages, max_batch_size=largest)) == []
+    def strict(inputs: list[Array]) -> Sequence[Rows | ServingError]:
+        assert sum(map(len, inputs)) <= largest
+        return stages.preprocess(inputs)
+
+    assert found(replace(stages, preprocess=strict, max_batch_size=largest)) == []
 
 
 # Red: each kind of fault in each stage

@@ -42,6 +42,29 @@ def test_the_result_batches_and_answers_alike(tmp_path: Path, sketch, batch: int
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mended.onnx", "model.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("allowzero", "shape", "mended"),
+    [(0, (1, 4), [-1, 4]), (1, (1, 4), [-1, 4]), (0, (1, -1), [0, -1])],
+)
+def test_a_reshape_with_the_attribute_written(
+    tmp_path: Path, allowzero: int, shape: tuple[int, int], mended: list[int]
+) -> None:
+    sketch = declaring(flattening())
+    sketch.nodes[3].attribute.append(onnx.helper.make_attribute("allowzero", allowzero))
+    sketch.weights = {**(sketch.weights or {}), "to": whole(*shape)}
+    changes = fix(written(tmp_path, sketch), tmp_path / "mended.onnx")
+    assert changes[-1].endswith(f"shape {list(shape)} is now {mended}")
+
+
+def test_zeros_that_stand_for_none_are_left(tmp_path: Path) -> None:
+    """With allowzero, 0 copies nothing and -1 is taken: nothing can stand first."""
+    sketch = declaring(flattening())
+    sketch.nodes[3].attribute.append(onnx.helper.make_attribute("allowzero", 1))
+    sketch.weights = {**(sketch.weights or {}), "to": whole(1, -1)}
+    with pytest.raises(ContractMismatch, match="can't be mended"):
+        fix(written(tmp_path, sketch), tmp_path / "mended.onnx")
+
+
 def test_external_data_go_along(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()
@@ -117,3 +140,10 @@ def test_the_original_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(ContractMismatch, match="new file"):
         fix(path, path)
     assert path.read_bytes() == before
+
+
+def test_no_file_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mended.onnx").write_bytes(b"another's")
+    with pytest.raises(ContractMismatch, match="got a file that exists"):
+        fix(written(tmp_path, declaring(cnn())), tmp_path / "mended.onnx")
+    assert (tmp_path / "mended.onnx").read_bytes() == b"another's"

@@ -141,3 +141,16 @@ def test_strings_are_read_as_triton_reads_them(written: str, good: bool, tmp_pat
 def test_escaped_names_are_compared_as_what_they_stand_for(tmp_path: Path) -> None:
     text = BASE + 'batch_input { kind: BATCH_ELEMENT_COUNT source_input: "\\x41" }\n'
     assert not [f for f in findings_of(text, tmp_path) if "source_input" in f.message]
+
+
+def test_what_is_not_of_its_sort_does_not_hide_the_rest(tmp_path: Path) -> None:
+    text = BASE + (
+        'dynamic_batching {\n  max_queue_delay_microseconds: "5"\n'
+        "  preferred_batch_size: [4, 16]\n  priority_levels: { x: 1 }\n}\n"
+    )
+    found = findings_of(text, tmp_path)
+    assert [(f.rule.code, f.place.line) for f in found if f.rule.code[0] == "S"] == [
+        ("S003", 6),
+        ("S003", 8),
+    ]
+    assert [f.place.line for f in found if f.rule.code == "C007"] == [7]

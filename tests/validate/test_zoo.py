@@ -12,13 +12,14 @@ import pytest
 from ensemble.pbtxt import parse
 from tests.validate.zoo import Animal
 from tests.validate.zoo_broken import BROKEN
+from tests.validate.zoo_configured import CONFIGURED
 from tests.validate.zoo_good import GOOD
 from tests.validate.zoo_unfit import UNFIT
 from tools.validate.model import ModelUnderTest
 from tools.validate.model.request import encode
 from tools.validate.releases import release
 
-ZOO = [*GOOD, *BROKEN, *UNFIT]
+ZOO = [*GOOD, *BROKEN, *UNFIT, *CONFIGURED]
 
 Verdicts = dict[str, list[tuple[str, str]]]
 

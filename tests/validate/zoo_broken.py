@@ -143,6 +143,24 @@ def _branch_leaks() -> Sketch:
     )
 
 
+def _in_one_row(name: str, lay: onnx.NodeProto, *nodes: onnx.NodeProto) -> Animal:
+    """All items in one row, which the layer that follows can't multiply."""
+    weights = {"to": whole(1, -1), **SQUARE}
+    return broken(f"one_row_{name}", "O032", "lay", Sketch([lay, *nodes], weights=weights))
+
+
+def _folded_and_refused() -> Sketch:
+    """Folded into the first axis, and rightly so; what is added has the size of one batch."""
+    return Sketch(
+        [
+            node("Reshape", "x fold", "h", "fold"),
+            node("Add", "h four", "a", "add"),
+            node("Reshape", "a back", "y", "back"),
+        ],
+        weights={"fold": whole(-1, 4), "back": whole(-1, 8), "four": BATCH_SIZED[:, :4][:2]},
+    )
+
+
 def _dropout() -> Sketch:
     return Sketch(
         [node("Dropout", "x rate training", "y", "dropout")],
@@ -177,7 +195,37 @@ TIE = noisy(
 INDIFFERENT = Sketch([node("Mul", "x zero", "y")], weights={"zero": np.zeros(8, np.float32)})
 ACOS = node("Acos", "c", "y", "root")
 BATCH_SIZED = np.arange(32, dtype=np.float32).reshape(4, 8)
+LAID_IN_ONE_ROW = [
+    _in_one_row("matmul", node("Reshape", "x to", "r", "lay"), node("MatMul", "r w", "y")),
+    _in_one_row("gemm", node("Reshape", "x to", "r", "lay"), node("Gemm", "r w", "y")),
+    _in_one_row("flat", node("Flatten", "x", "r", "lay", axis=0), node("Gemm", "r w", "y")),
+    _in_one_row(
+        "and_on",
+        node("Reshape", "x to", "r", "lay"),
+        node("Relu", "r", "p"),
+        node("MatMul", "p w", "y"),
+    ),
+]
 BROKEN = [
+    leaking(
+        "mixed_in_one_row",
+        "lay",
+        node("Reshape", "x to", "r", "lay"),
+        node("Softmax", "r", "p", "mix"),
+        node("Reshape", "p back", "y"),
+        to=whole(1, -1),
+        back=whole(-1, 8),
+    ),
+    leaking(
+        "mixed_after_one_row",
+        "mix",
+        node("Reshape", "x to", "r"),
+        node("Relu", "r", "p"),
+        node("Reshape", "p back", "b"),
+        node("Softmax", "b", "y", "mix", axis=0),
+        to=whole(1, -1),
+        back=whole(-1, 8),
+    ),
     broken("fixed_batch", "O010 O032", "flatten", declaring(flattening()), says=("'x' (1)",)),
     broken(
         "fixed_in_metadata", "O011", None, declaring(cnn()), says=("fixable metadata", "'x' (1)")
@@ -267,6 +315,8 @@ BROKEN = [
         **SQUARE,
         four=BATCH_SIZED,
     ),
+    *LAID_IN_ONE_ROW,
+    broken("folded_and_refused", "O032", "add", _folded_and_refused()),
     refusing("expanded_to_four", "expand", node("Expand", "x to", "y", "expand"), to=whole(4, 8)),
     broken("quantised_dynamically", "O036", "quantise", _dynamic_quantised(), says=("top-1",)),
     broken("gram_matrix", "O038", "gram", _grows_with_the_batch()),

@@ -143,5 +143,4 @@ UNFIT = [
     configured("config_dims", "O023", "[3, 9, 9]|[N, 3, 8, 8]", dims="[3, 9, 9]"),
     configured("config_with_batch", "O023", "drop the first", dims="[1, 3, 8, 8]"),
     configured("config_free_where_fixed", "O023", "[3, -1, -1]", dims="[3, -1, -1]"),
-    broken("config_does_not_batch", "O024", None, cnn(), config="max_batch_size: 0"),
 ]

@@ -79,6 +79,11 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
     """
     if request.repository is not None and not request.repository.is_dir():
         raise ContractMismatch(f"--repository {request.repository}: expected a folder")
+    if request.repository is not None and not (request.repository / "ensemble").is_dir():
+        raise ContractMismatch(
+            f"--repository {request.repository}: expected a model named ensemble, which is asked "
+            "whether the server still answers"
+        )
     check_machine(request.options, request.deployment)
     # The serving image has no validator, and with flags of their own users know better.
     if request.repository and request.deployment.target == "cpu" and not request.options.extra:

@@ -209,7 +209,8 @@ class _Prover:
 
     def _beside(self, answer: Answer[Array], items: Sequence[Array], bad: Sequence[Array]) -> None:
         try:
-            check_neighbours(answer, items[:_FEW], bad, self._tolerances)
+            most = self._stages.max_batch_size * (len(bad) + 1)  # in one request before each
+            check_neighbours(answer, items[: min(_FEW, most)], bad, self._tolerances)
         except StageFailed as error:
             raise RowsDiffer("neighbour", f"beside a bad item: {error}") from error
 

@@ -51,7 +51,10 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
         yield from findings
         yield from check_models(models, together=False)
     for path in options.models:
-        yield from _onnx_file(path, of, memory_bytes, say)
+        if not path.is_file():
+            raise ContractMismatch(f"--model: expected a file, got {path}")
+        if selection.wants("O"):
+            yield from _onnx_file(path, of, memory_bytes, say)
     if options.repository is not None:
         models, findings = read_repository(options.repository, target, options.profile)
         yield from findings
@@ -65,8 +68,6 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
 def _onnx_file(path: Path, of: Release, memory_bytes: int, say: Say) -> Iterator[Finding]:
     from tools.validate.model import ModelUnderTest, check_model
 
-    if not path.is_file():
-        raise ContractMismatch(f"--model: expected a file, got {path}")
     say(f"running {path} in batches\n")
     yield from check_model(ModelUnderTest(path, release=of, memory_bytes=memory_bytes))
 
@@ -80,12 +81,22 @@ def _onnx(
     for model in models.values():
         for version in model.served:
             name = model.filename if model.backend == "onnxruntime" else "model.onnx"
-            path = version / name
-            if path.is_file():
+            path = _model_file(version / name)
+            if path is not None:
                 say(f"running {path} in batches\n")
                 yield from check_model(
                     ModelUnderTest(path, config=model.config, release=of, memory_bytes=memory_bytes)
                 )
+
+
+def _model_file(path: Path) -> Path | None:
+    """The file that the backend loads: in a folder of that name, ``model.onnx``, present or not.
+
+    Source: LoadModel in onnxruntime.cc.
+    """
+    if path.is_dir():
+        return path / "model.onnx"
+    return path if path.is_file() else None
 
 
 def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Finding]:
@@ -116,6 +127,6 @@ def _fix(options: ValidateOptions, out_path: Path, out: TextIO) -> int:
 
     if len(options.models) != 1:
         raise ContractMismatch("--fix: expected one --model to mend")
-    for change in fix(options.models[0], out_path):
+    for change in fix(options.models[0], out_path, release(options.triton)):
         out.write(f"{out_path}: {change}\n")
     return 0

@@ -32,11 +32,17 @@ _CLOSING = {"{": "}", "<": ">"}
 
 @dataclass(frozen=True)
 class Token:
-    """A word of the text: its kind, itself, and where it starts."""
+    """A word of the text: its kind, itself, its line and column, its offset."""
 
     kind: str
     text: str
     position: Position
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The offset of what follows."""
+        return self.start + len(self.text)
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,18 @@ class Fault:
 
 @dataclass
 class Scan:
-    """Positions by path (``dynamic_batching.preferred_batch_size[1]``), scalars, and the faults."""
+    """What a walk found.
+
+    Attributes:
+        positions: by path: ``dynamic_batching.preferred_batch_size[1]``.
+        words: the scalars as written, by path.
+        unfit: start and end of each field whose value is not of its sort.
+        faults: in the order of the text.
+    """
 
     positions: dict[str, Position] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    unfit: list[tuple[int, int]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
 
@@ -86,12 +100,13 @@ def _tokens(text: str) -> Iterator[Token]:
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)
         if kind != "space":
-            yield Token(kind, match.group(), (line, match.start() - start + 1))
+            position = (line, match.start() - start + 1)
+            yield Token(kind, match.group(), position, match.start())
         newlines = match.group().count("\n")
         if newlines:
             line += newlines
             start = match.start() + match.group().rindex("\n") + 1
-    yield Token("end", "", (line, len(text) - start + 1))
+    yield Token("end", "", (line, len(text) - start + 1), len(text))
 
 
 class _Stop(Exception):
@@ -147,6 +162,7 @@ class _Walk:
         listed = self._accept("[")
         if listed and self._accept("]"):
             return
+        good = True
         while True:
             n = counts.get(name.text, 0)
             counts[name.text] = n + 1
@@ -154,20 +170,23 @@ class _Walk:
             own += f"[{n}]" if known is not None and known.is_repeated else ""
             where = self._next.position if listed else name.position
             self.result.positions.setdefault(own, where)
-            self._value(known, own, descriptor)
+            good = self._value(known, own, descriptor) and good
             if not listed or not self._accept(","):
                 break
         if listed and not self._accept("]"):
             raise self._stop(descriptor, path)
+        if not good:
+            self.result.unfit.append((name.start, self._tokens[self._at - 1].end))
 
-    def _value(self, known: Any, path: str, descriptor: Any) -> None:
+    def _value(self, known: Any, path: str, descriptor: Any) -> bool:
+        """Whether what follows is of the field's sort; its faults are noted."""
         opening = self._next
         if self._accept("{", "<"):
             inner = known.message_type if known is not None else None
             if known is not None and inner is None:
                 self._fault("value", opening, path, descriptor, known)
             self.message(inner, path, _CLOSING[opening.text])
-            return
+            return known is None or inner is not None
         minus = self._accept("-")
         if self._next.kind not in ("name", "number", "string"):
             raise self._stop(descriptor, path)
@@ -179,8 +198,10 @@ class _Walk:
         for part in parts:
             if part.kind == "string" and "\\" in _ESCAPE.sub("", part.text):
                 self._fault("syntax", part, path, descriptor)
-        if known is not None and not _fits(known, token, minus):
-            self._fault("value", token, path, descriptor, known)
+        if known is None or _fits(known, token, minus):
+            return True
+        self._fault("value", token, path, descriptor, known)
+        return False
 
 
 def _fits(known: Any, token: Token, minus: bool) -> bool:
@@ -220,7 +241,7 @@ def plain(text: str) -> str:
     for match in _TOKEN.finditer(text):
         kind, word = str(match.lastgroup), match.group()
         if kind == "number":
-            value = whole(Token(kind, word, (0, 0)))
+            value = whole(Token(kind, word, (0, 0), 0))
             word = word if value is None else str(value)
         elif kind == "string":
             word = _written_out(word)

@@ -34,22 +34,34 @@ def _scheduler(model: Model) -> Iterator[Finding]:
     config = model.config
     decoupled = config.model_transaction_policy.decoupled
     alone = not (config.HasField("dynamic_batching") or config.HasField("sequence_batching"))
-    if config.max_batch_size > 1 and alone and model.backend != "dali" and not decoupled:
+    elsewhere = model.backend == "dali" or decoupled or _is_completed(model)
+    if config.max_batch_size > 1 and alone and not elsewhere:
         yield rules.BATCHING_OFF.at(
             model.place("max_batch_size"),
             f"max_batch_size {config.max_batch_size}: expected dynamic_batching, got none, so "
             "requests are never put together",
         )
-    if model.backend == "onnxruntime" and config.max_batch_size == 0:
+    if _is_completed(model) and config.max_batch_size == 0:
         yield generated.BATCH_SIZE_GENERATED.at(
             model.place("max_batch_size", "backend"),
-            "max_batch_size: expected a size, got 0 or none: a model that could batch gets 4",
+            "max_batch_size: expected a size, got 0 or none: as inputs or outputs are not listed, "
+            "a model that could batch gets 4",
         )
     on_cpu = not model.target.has_gpu
     if model.backend == "onnxruntime" and on_cpu and not config.instance_group:
         yield rules.INSTANCES_OMITTED.at(
             model.place("backend"), "expected an instance_group, got none: Triton makes 2 instances"
         )
+
+
+def _is_completed(model: Model) -> bool:
+    """Whether the backend completes how the model batches, dynamic_batching with it.
+
+    Source: AutoCompleteConfig in onnxruntime.cc; it does nothing where both lists are written.
+    """
+    config = model.config
+    listed = (config.input or config.batch_input) and config.output
+    return model.backend == "onnxruntime" and not listed
 
 
 def policies(model: Model) -> Iterator[tuple[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,25 @@ _SCHEDULERS = ("dynamic_batching", "sequence_batching", "ensemble_scheduling")
 def read_configuration(path: Path, target: Target) -> tuple[Source, list[Finding]]:
     """The configuration of a file, and what is wrong with its text.
 
-    Fields that Triton does not know are reported and then passed over, so that the others are
-    still checked. The message is None where the text can't be followed.
+    Fields that Triton does not know, or whose values are not of their sort, are reported and then
+    passed over, so that the others are still checked. The message is None where the text can't be
+    followed.
     """
     text = path.read_bytes().decode("utf-8", errors="replace")
     walked = scan(text, ModelConfig.DESCRIPTOR)
-    config, error = _parse(plain(text))
+    config, error = _parse(plain(_without(text, walked.unfit)))
     findings = list(_faults(path, walked, target))
     if error and not findings:
         findings = [_unparsed(path, walked, error)]
     return Source(path, config, walked.positions, walked.words), findings
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with blanks in place of some of it, so that the rest can still be checked."""
+    for start, end in spans:
+        blank = "".join(one if one == "\n" else " " for one in text[start:end])
+        text = text[:start] + blank + text[end:]
+    return text
 
 
 def _parse(text: str) -> tuple[Any, str]:
@@ -95,7 +104,7 @@ def _unknown(fault: Fault) -> str:
     known = [field.name for field in fault.message.fields]
     elsewhere = [home for home in _homes().get(fault.word, ()) if home != where]
     if elsewhere:
-        said += f"; it belongs to {' or '.join(elsewhere[:2])}"
+        said += f"; it belongs to {elsewhere[0]}"
     elif near := difflib.get_close_matches(fault.word, known, n=1, cutoff=0.7):
         said += f"; did you mean {near[0]}?"
     elif near := difflib.get_close_matches(fault.word, list(_homes()), n=1, cutoff=0.8):

@@ -175,9 +175,29 @@ def _spoilt_before(
             guilty = mixing_node(case, name)
             if guilty is not None:
                 return guilty
+        return collapsing_node(case, node)
     except Refused:
-        pass
-    return None
+        return None
+
+
+def collapsing_node(case: Case, reader: onnx.NodeProto) -> onnx.NodeProto | None:
+    """The one that laid all items into one row, of which what a node reads is still made."""
+    model = case.source.model()
+    read = {name for name in reader.input if name}
+    nodes = g.ancestors(model.graph, read)
+    maker = {name: node for node in nodes for name in node.output if name}
+    known = _from_shapes(model.graph) | _constant(model.graph)
+
+    def in_one_row(names: set[str]) -> set[str]:
+        wanted = [name for name in maker if name in names - known]
+        return {name for name, seen in _runs(case, model, wanted, case.feeds) if _is_one_row(seen)}
+
+    node, found = None, in_one_row(read)
+    rows = in_one_row(set(maker)) if found else found
+    while found:
+        node = maker[min(found)]
+        found = rows.intersection(node.input)
+    return node
 
 
 def _first(
@@ -220,6 +240,23 @@ def _row_axes(seen: Seen, rows: int) -> set[int]:
         for axis, size in enumerate(batch)
         if size == rows and all(one[axis] == 1 for one in alone)
     }
+
+
+def _is_one_row(seen: Seen) -> bool:
+    """Whether the first axis is 1 for the batch as it is alone, and another holds every item.
+
+    A batch along the second axis, as sequence models have it, is none.
+    """
+    arrays = [array for array in seen if array is not None]
+    if len(arrays) < max(len(seen), 3) or any(array.ndim == 0 for array in arrays):
+        return False
+    batch, *alone = arrays
+    return (
+        all(len(array) == 1 for array in arrays)
+        and not _row_axes(seen, len(alone))
+        and batch.size > 0
+        and batch.size == sum(one.size for one in alone)
+    )
 
 
 def _is_lost(axes: set[int], at_output: set[int]) -> bool:

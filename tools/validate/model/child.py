@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
 import onnx
@@ -18,10 +18,21 @@ import onnxruntime
 from tools.validate.findings import Finding, Place, failed
 from tools.validate.model import graph as g
 from tools.validate.model import memory
-from tools.validate.model.config import check_config
-from tools.validate.model.dynamic import Task, check_dynamic
+from tools.validate.model.config import (
+    check_config,
+    check_inferred,
+    filled_by_batch,
+    is_ragged,
+    shape_of,
+)
+from tools.validate.model.dynamic import Task, check_dynamic, check_loading
 from tools.validate.model.prove import Say
-from tools.validate.model.request import DEFAULT_MAX_BATCH_SIZE, ModelUnderTest, decode
+from tools.validate.model.request import (
+    COMPLETED_MAX_BATCH_SIZE,
+    DEFAULT_MAX_BATCH_SIZE,
+    ModelUnderTest,
+    decode,
+)
 from tools.validate.model.static import check_static
 from tools.validate.releases import takes
 from tools.validate.rules import onnx as rules
@@ -48,6 +59,9 @@ class Facts:
         ir_version: of the file.
         depth: nodes on the longest path.
         model_bytes: of the file and its external data.
+        largest_batch: that the server may make; 0 if none, below 0 if that is what is written.
+        could_batch: the first dimension of every input and output is free.
+        dims_differ: from those of the configuration, as the file declares them.
     """
 
     fixed: dict[str, int]
@@ -55,6 +69,9 @@ class Facts:
     ir_version: int
     depth: int
     model_bytes: int
+    largest_batch: int
+    could_batch: bool
+    dims_differ: bool
 
 
 def check(under_test: ModelUnderTest, say: Say) -> Iterator[Finding]:
@@ -67,41 +84,60 @@ def check(under_test: ModelUnderTest, say: Say) -> Iterator[Finding]:
         yield rules.UNREADABLE.at(place, str(unreadable))
         return
     yield from found
+    if facts.largest_batch < 0:  # the server refuses the configuration, whatever the model does
+        return
     reason = _not_run(under_test, facts, found)
     if reason:
         lacks_axis = rules.NO_BATCH_AXIS in [finding.rule for finding in found]
-        if facts.fixed and under_test.largest_batch and not lacks_axis:
+        if facts.fixed and facts.largest_batch and not lacks_axis:
             yield rules.FIXED_BATCH.at(place, _list(facts.fixed))
         yield rules.NOT_RUN.at(place, reason)
-    elif under_test.largest_batch:
+    elif under_test.config is not None and is_ragged(under_test.config):
+        yield from check_loading(_task(under_test, facts, say, 0))
+        yield rules.NOT_RUN.at(place, "the server puts requests of unequal length together")
+    elif facts.largest_batch:
         yield from _run(under_test, facts, say)
-    elif not facts.fixed:
-        yield from _could_batch(under_test, facts, say)
+    else:
+        yield from _unbatched(under_test, facts, say)
 
 
 def _read(under_test: ModelUnderTest, found: list[Finding]) -> Facts:
     """Reads the model, adds what is wrong as it is written to ``found``, and lets it go again."""
     model = g.read(under_test.path)
-    found.extend(_before_running(under_test, Place(under_test.path), model))
+    largest = _largest_batch(under_test, model)
+    found.extend(_before_running(under_test, model, largest))
     opsets = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     folder = under_test.path.parent
     files = {under_test.path, *(folder / each.location for each in g.externals(model))}
+    config = under_test.config
+    computed = filled_by_batch(config) if config is not None else set()
     return Facts(
-        g.fixed_batch(model),
+        {name: n for name, n in g.fixed_batch(model).items() if name not in computed},
         max(opsets, default=0),
         model.ir_version,
         g.depth(model.graph),
         sum(path.stat().st_size for path in files if path.is_file()),
+        largest,
+        g.could_batch(model),
+        rules.CONFIG_DIMS in [finding.rule for finding in found],
     )
 
 
+def _largest_batch(under_test: ModelUnderTest, model: onnx.ModelProto) -> int:
+    """As configured, or as the server would complete the configuration."""
+    if under_test.is_completed and g.could_batch(model):
+        return COMPLETED_MAX_BATCH_SIZE
+    return under_test.largest_batch
+
+
 def _before_running(
-    under_test: ModelUnderTest, place: Place, model: onnx.ModelProto
+    under_test: ModelUnderTest, model: onnx.ModelProto, largest: int
 ) -> Iterator[Finding]:
+    place = Place(under_test.path)
     yield from check_static(under_test, model)
-    if under_test.config is not None:
-        yield from check_config(place, model, under_test.config)
-    if under_test.largest_batch:
+    if under_test.config is not None and largest >= 0:
+        yield from check_config(place, model, under_test.config, largest > 0)
+    if largest > 0:
         yield from _batch_axes(place, model)
 
 
@@ -136,13 +172,14 @@ def _not_run(under_test: ModelUnderTest, facts: Facts, found: Sequence[Finding])
 
 def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
     """Runs it with its batch axis free, whatever it declares: is it more than the declaration?"""
-    found = tuple(_dynamic(under_test, facts, say))
+    found = tuple(check_dynamic(_task(under_test, facts, say, facts.largest_batch)))
     if not facts.fixed:
         yield from found
         return
     place, shown = Place(under_test.path), _list(facts.fixed)
     ran = next((f"it {each.message}" for each in found if each.rule is rules.BATCHES), "it runs")
-    if failed(found) or UNPROVED & {finding.rule for finding in found}:
+    of_the_model = tuple(each for each in found if each.rule is not rules.CONFIG_DIMS)
+    if failed(of_the_model) or UNPROVED & {finding.rule for finding in found}:
         yield rules.FIXED_BATCH.at(place, shown)
     else:
         message = f"{shown}; fixable metadata: with -1 there {ran}"
@@ -150,29 +187,47 @@ def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding
     yield from (finding for finding in found if finding.rule is not rules.BATCHES)
 
 
-def _could_batch(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
-    """The one thing to say of a model that is configured not to batch."""
-    asked = replace(under_test, max_batch_size=DEFAULT_MAX_BATCH_SIZE)
-    if rules.BATCHES in [finding.rule for finding in _dynamic(asked, facts, say)]:
+def _unbatched(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
+    """Loads and runs it as it is declared; of its batches only that it could."""
+    found = tuple(check_dynamic(_task(under_test, facts, say, 0)))
+    yield from found
+    if found or not facts.could_batch:
+        return
+    asked = _task(under_test, facts, say, DEFAULT_MAX_BATCH_SIZE)
+    if rules.BATCHES in [finding.rule for finding in check_dynamic(asked)]:
         yield rules.CONFIG_NOT_BATCHING.at(
             Place(under_test.path), "config.pbtxt has max_batch_size 0 or none; the model batches"
         )
 
 
-def _dynamic(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding]:
-    config = under_test.config
-    batches = config is not None and config.max_batch_size > 0
-    task = Task(
+def _task(under_test: ModelUnderTest, facts: Facts, say: Say, most: int) -> Task:
+    def fits(shapes: dict[str, list[g.Dim]]) -> Iterable[Finding]:
+        if under_test.config is None or facts.dims_differ:
+            return ()
+        batches = facts.largest_batch > 0
+        return check_inferred(Place(under_test.path), shapes, under_test.config, batches)
+
+    return Task(
         Place(under_test.path),
-        g.Source(under_test.path, frozenset(facts.fixed)),
+        g.Source(under_test.path, frozenset(facts.fixed if most else ())),
         facts.depth,
-        {tensor.name: tuple(tensor.dims) for tensor in config.input} if batches else {},
-        under_test.largest_batch,
+        _sizes(under_test, facts, most),
+        most,
         memory.allowed_bytes(facts.model_bytes, under_test.memory_bytes),
         say,
         under_test.reference,
+        fits,
     )
-    yield from check_dynamic(task)
+
+
+def _sizes(under_test: ModelUnderTest, facts: Facts, most: int) -> dict[str, tuple[int, ...]]:
+    """Configured dimensions, with 1 for the batch where there is one."""
+    tensors = under_test.config.input if under_test.config is not None else ()
+    shapes = {tensor.name: shape_of(tensor) for tensor in tensors}
+    if not most:
+        return shapes
+    has_batch_axis = not facts.largest_batch
+    return {name: (1, *shape[has_batch_axis:]) for name, shape in shapes.items()}
 
 
 def _list(fixed: dict[str, int]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tools.validate.findings import Finding, Place, Rule
 from tools.validate.model import blame, inputs
 from tools.validate.model import graph as g
 from tools.validate.model.compare import Noise, distance
-from tools.validate.model.prove import AloneRefused, Fault, NothingFits, Proof, Prover, Say
+from tools.validate.model.prove import Fault, NothingFits, Proof, Prover, Say, batch_that_runs
 from tools.validate.model.session import Refused, Session, stack
 from tools.validate.rules import onnx as rules
 
@@ -38,11 +38,12 @@ class Task:
         place: the file.
         source: the model as it is run.
         depth: nodes on its longest path.
-        sizes: input name to its configured dimensions, where some are.
-        most: the largest batch.
+        sizes: input name to its configured dimensions, 1 for the batch, where some are.
+        most: the largest batch; 0 where it need not batch.
         allowed_bytes: of memory.
         say: told what is about to be done.
         reference: a model that it has to agree with.
+        fits: findings about the shapes of the outputs, as ONNX Runtime infers them.
     """
 
     place: Place
@@ -53,6 +54,16 @@ class Task:
     allowed_bytes: int
     say: Say
     reference: Path | None = None
+    fits: Callable[[dict[str, list[g.Dim]]], Iterable[Finding]] = lambda shapes: ()
+
+
+def check_loading(task: Task) -> Iterator[Finding]:
+    """Only whether it loads."""
+    task.say("loading")
+    try:
+        Session(task.source.loadable(), task.place.path.parent)
+    except Refused as refused:
+        yield rules.LOAD_REFUSED.at(task.place, f"ONNX Runtime: {refused}")
 
 
 def check_dynamic(task: Task) -> Iterator[Finding]:
@@ -63,17 +74,15 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     except Refused as refused:
         yield rules.LOAD_REFUSED.at(task.place, f"ONNX Runtime: {refused}")
         return
+    yield from task.fits(session.shapes)
     if unknown := inputs.unsupported(session):
         yield rules.NOT_RUN.at(task.place, f"no arrays of the type of {', '.join(unknown)}")
         return
     try:
         prover = Prover(session, task.depth, task.sizes, task.say)
         proof = prover.prove(task.most, task.allowed_bytes)
-    except AloneRefused as refused:
-        yield _alone_refused(task, refused)
-        return
     except NothingFits as refused:
-        yield rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
+        yield _nothing_fits(task, session, refused)
         return
     except Refused as refused:
         why = "out of memory" if refused.is_memory else "it ran, and then refused the same input"
@@ -83,13 +92,16 @@ def check_dynamic(task: Task) -> Iterator[Finding]:
     del session, prover
     yield from _declared(task, proof)
     yield from _faults(task, proof)
-    if not proof.faults:
+    if task.most and not proof.faults:
         yield from _against_reference(task, proof)
         yield from _verdict(task, proof, inferred)
 
 
-def _alone_refused(task: Task, refused: AloneRefused) -> Finding:
-    message = f"runs at batch {refused.size} and not at 1: {refused.words}"
+def _nothing_fits(task: Task, session: Session, refused: NothingFits) -> Finding:
+    size = task.most and batch_that_runs(session, refused.items)
+    if not size:
+        return rules.NO_INPUT_FITS.at(task.place, f"ONNX Runtime: {refused}")
+    message = f"runs at batch {size} and not at 1: {refused}"
     case = blame.Case(task.source, refused.items, (0,), Noise(task.depth, {}))
     node = blame.refusing_node(case)
     return rules.BATCH_REFUSED.at(task.place, _naming(node) + message)
@@ -103,8 +115,7 @@ def _declared(task: Task, proof: Proof) -> Iterator[Finding]:
         if declared is None or got is None:
             continue
         agree = len(declared) == len(got) and all(
-            not isinstance(dim, int) or dim == size
-            for dim, size in zip(declared[1:], got[1:], strict=True)
+            not isinstance(dim, int) or dim == size for dim, size in zip(declared, got, strict=True)
         )
         if not agree:
             yield rules.OUTPUT_SHAPE.at(
@@ -141,9 +152,17 @@ def _guilty(case: blame.Case, fault: Fault) -> onnx.NodeProto | None:
             return blame.refusing_node(case)
         if fault.rule in (rules.ROW_COUNT, rules.SHAPE_FOLLOWS_BATCH):
             return _counting(case, fault.output)
-        return blame.mixing_node(case, fault.output)
+        return _mixing(case, fault.output)
     except Refused:
         return None
+
+
+def _mixing(case: blame.Case, output: str) -> onnx.NodeProto | None:
+    """The one that laid all items into one row, where it is only that which is mixed along."""
+    node = blame.mixing_node(case, output)
+    if node is None or node.op_type in DYNAMIC_QUANTISERS:
+        return node
+    return blame.collapsing_node(case, node) or node
 
 
 def _counting(case: blame.Case, output: str) -> onnx.NodeProto | None:

@@ -10,6 +10,8 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 
+from tools.validate.model.weights import without_weights
+
 BATCH = "batch"
 """Name of a batch axis that was freed."""
 
@@ -21,22 +23,22 @@ class Unreadable(Exception):
 
 
 def read(path: Path) -> onnx.ModelProto:
-    """The model without its external data.
+    """The model without its external data; large weights are external, in the file itself.
 
     Raises:
         Unreadable: no such file, empty, cut short, not ONNX, or text in it that is not UTF-8.
     """
     try:
-        data = path.read_bytes()
-        model = onnx.ModelProto.FromString(data)
+        size = path.stat().st_size
+        model = onnx.ModelProto.FromString(without_weights(path))
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from error
-    except DecodeError as error:
-        raise Unreadable(f"{len(data)} bytes that are no ONNX, or not all of it") from error
+    except (DecodeError, ValueError) as error:
+        raise Unreadable(f"{size} bytes that are no ONNX, or not all of it") from error
     if not model.HasField("graph") or not model.graph.output:
-        raise Unreadable(f"{len(data)} bytes without a graph that has outputs")
+        raise Unreadable(f"{size} bytes without a graph that has outputs")
     if _has_bad_text(model):
-        raise Unreadable(f"{len(data)} bytes, with a name in them that is not UTF-8")
+        raise Unreadable(f"{size} bytes, with a name in them that is not UTF-8")
     return model
 
 
@@ -154,6 +156,18 @@ def fixed_batch(model: onnx.ModelProto) -> dict[str, int]:
     """Tensors among inputs and outputs whose first dimension is a number, with that number."""
     shapes = {v.name: dims(v) for v in (*real_inputs(model.graph), *model.graph.output)}
     return {name: shape[0] for name, shape in shapes.items() if shape and type(shape[0]) is int}
+
+
+def could_batch(model: onnx.ModelProto) -> bool:
+    """Whether every input and output has a first dimension, and a free one.
+
+    Source: AutoCompleteMaxBatch in onnxruntime.cc. The shape of an output that declares none is
+    inferred by ONNX Runtime, so it is not held against the model here.
+    """
+    inputs = [dims(value) or [] for value in real_inputs(model.graph)]
+    outputs = [dims(value) for value in model.graph.output]
+    shapes = [*inputs, *(shape for shape in outputs if shape is not None)]
+    return all(shape and not isinstance(shape[0], int) for shape in shapes)
 
 
 def free_dims(model: onnx.ModelProto, names: frozenset[str]) -> None:

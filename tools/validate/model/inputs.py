@@ -25,7 +25,7 @@ class Recipe:
         side: of an image, pixels.
         length: of any other free axis.
         below: whole numbers stay below this, so that they are valid indices.
-        sizes: input name to its dimensions without the batch, -1 where free (from a config).
+        sizes: input name to its dimensions, -1 where free (from a config); 1 for the batch.
         positive: leaves out what is below 0, for models that take a root or a logarithm.
     """
 
@@ -73,12 +73,12 @@ def _value(one: Wanted, recipe: Recipe, rng: np.random.Generator) -> Array:
 
 
 def _shape(one: Wanted, recipe: Recipe) -> tuple[int, ...]:
-    """Batch of one, numbers as they are, the rest by the recipe; names bind nothing here."""
+    """Numbers as they are, one along the first axis, the rest by the recipe; names bind nothing."""
     given = recipe.sizes.get(one.name, ())
-    shape = [1]
-    for axis, dim in enumerate(one.shape[1:]):
+    shape: list[int] = []
+    for axis, dim in enumerate(one.shape):
         configured = given[axis] if axis < len(given) else -1
-        free = _free(one.shape, axis + 1, recipe)
+        free = _free(one.shape, axis, recipe) if axis else 1
         shape.append(dim if isinstance(dim, int) else configured if configured > 0 else free)
     return tuple(shape)
 

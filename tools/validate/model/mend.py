@@ -18,6 +18,7 @@ from tools.validate.findings import Severity
 from tools.validate.model import graph as g
 from tools.validate.model.check import check_model
 from tools.validate.model.request import ModelUnderTest
+from tools.validate.model.weights import save
 from tools.validate.releases import RELEASES, Release
 
 
@@ -37,10 +38,12 @@ def fix(path: Path, out: Path, release: Release = RELEASES[-1]) -> tuple[str, ..
         What was changed, one line each.
 
     Raises:
-        ContractMismatch: it batches already, or the fault lies deeper than in the declared shapes.
+        ContractMismatch: ``out`` exists, the model batches already, or the fault lies deeper than
+            in the declared shapes.
     """
-    if not out.parent.is_dir() or (out.exists() and out.samefile(path)):
-        raise ContractMismatch(f"{out}: expected a new file in a folder that exists")
+    if not out.parent.is_dir() or out.exists():
+        got = "a file that exists" if out.parent.is_dir() else "no such folder"
+        raise ContractMismatch(f"{out}: expected a new file in a folder that exists, got {got}")
     try:
         model = g.read(path)
     except g.Unreadable as unreadable:
@@ -48,14 +51,14 @@ def fix(path: Path, out: Path, release: Release = RELEASES[-1]) -> tuple[str, ..
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mending-") as folder:
         written = Path(folder) / out.name
         changes = _mend(path, model, written, release)
-        _move(model, written, out)
+        _move(_locations(model, path), written, out)
     return changes
 
 
 def _mend(path: Path, model: onnx.ModelProto, written: Path, release: Release) -> tuple[str, ...]:
     """Tries the shapes, then the Reshapes too; the first that is proved stays written."""
     batch = _batch(model)
-    _copy_weights(model, path.parent, written.parent)
+    _copy_weights(model, path, written.parent)
     changes: list[str] = []
     faults = list(_faults(ModelUnderTest(path, release=release)))
     if not faults:
@@ -64,7 +67,7 @@ def _mend(path: Path, model: onnx.ModelProto, written: Path, release: Release) -
         made = list(step)
         if made:
             changes += made
-            written.write_bytes(model.SerializeToString())
+            save(model, path, written)
             mended = ModelUnderTest(written, release=release, reference=path)
             faults = list(_faults(mended))
             if not faults:
@@ -100,9 +103,9 @@ def _free_reshapes(model: onnx.ModelProto, batch: int) -> Iterator[str]:
         if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
             continue
         shape = numpy_helper.to_array(tensor).copy()
-        copies_zero = all(attribute.name != "allowzero" for attribute in node.attribute)
-        if shape.size and shape[0] == batch and copies_zero:
-            was = shape.tolist()
+        was = shape.tolist()
+        allows_zero = any(each.name == "allowzero" and each.i for each in node.attribute)
+        if was and was[0] == batch and not (allows_zero and -1 in was):
             shape[0] = 0 if -1 in was else -1
             name = f"{node.output[0]}_free_shape"
             model.graph.initializer.append(numpy_helper.from_array(shape.astype(np.int64), name))
@@ -116,16 +119,17 @@ def _faults(model: ModelUnderTest) -> Iterator[str]:
             yield f"{finding.rule.code} {finding.message}"
 
 
-def _copy_weights(model: onnx.ModelProto, source: Path, folder: Path) -> None:
-    for location in _locations(model):
-        if not (source / location).is_file():
-            raise ContractMismatch(f"{source / location}: external data of the model, absent")
+def _copy_weights(model: onnx.ModelProto, path: Path, folder: Path) -> None:
+    for location in _locations(model, path):
+        source = path.parent / location
+        if not source.is_file():
+            raise ContractMismatch(f"{source}: external data of the model, absent")
         (folder / location).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / location, folder / location)
+        shutil.copyfile(source, folder / location)
 
 
-def _locations(model: onnx.ModelProto) -> set[str]:
-    """Files of external data.
+def _locations(model: onnx.ModelProto, path: Path) -> set[str]:
+    """Files of external data beside the model.
 
     Raises:
         ContractMismatch: one lies outside the model's folder.
@@ -133,12 +137,12 @@ def _locations(model: onnx.ModelProto) -> set[str]:
     outside = [external.location for external in g.externals(model) if external.escapes]
     if outside:
         raise ContractMismatch(f"external data outside the model's folder: {', '.join(outside)}")
-    return {external.location for external in g.externals(model)}
+    return {external.location for external in g.externals(model)} - {path.name}
 
 
-def _move(model: onnx.ModelProto, written: Path, out: Path) -> None:
+def _move(locations: set[str], written: Path, out: Path) -> None:
     """The weights first, so that the model is never there without them."""
-    targets = {location: out.parent / location for location in sorted(_locations(model))}
+    targets = {location: out.parent / location for location in sorted(locations)}
     for location, target in targets.items():
         if target.exists() and not filecmp.cmp(written.parent / location, target, shallow=False):
             raise ContractMismatch(f"{target}: expected the model's weights, got another file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,15 @@ Rows = list[dict[str, Array]]
 
 
 class NothingFits(Exception):
-    """No made-up input was taken; the message is ONNX Runtime's."""
+    """No made-up input was taken; the message is ONNX Runtime's.
+
+    Attributes:
+        items: that were tried first.
+    """
+
+    def __init__(self, words: str, items: Sequence[Feeds]) -> None:
+        super().__init__(words)
+        self.items = items
 
 
 @dataclass(frozen=True)
@@ -119,8 +128,7 @@ class Prover:
                 if refused.is_memory:
                     raise
                 words = words or str(refused)
-        self._try_batches(self._make(next(recipes(self._session.inputs, sizes))), words)
-        raise NothingFits(words)
+        raise NothingFits(words, self._make(next(recipes(self._session.inputs, sizes))))
 
     def _answered(self, recipe: Recipe) -> tuple[Rows, Rows]:
         """Items and answers; of positive numbers if others give NaN or infinity."""
@@ -134,29 +142,26 @@ class Prover:
     def _make(self, recipe: Recipe) -> Rows:
         return make_items(self._session.inputs, recipe, ITEMS, np.random.default_rng(SEED))
 
-    def _try_batches(self, items: Sequence[Feeds], words: str) -> None:
-        for size in (2, 3, 4, 7, 8, 16, 32):
-            try:
-                self._session.run(stack(items, [i % ITEMS for i in range(size)]))
-            except Refused:
-                continue
-            raise AloneRefused(size, words, items)
-
     def prove(self, most: int, allowed_bytes: int) -> Proof:
         """Runs everything.
 
         Args:
-            most: the largest batch that is wanted.
+            most: the largest batch that is wanted; 0 for a model that need not batch, of which
+                only the numbers are looked at.
             allowed_bytes: of memory, for this process.
         """
-        if self._repeats() and self._finite_alone():
+        if not most:
+            self._finite_alone()
+        elif self._repeats() and self._finite_alone():
             self._counts_alone()
             size = min(most, self._affordable((0,), allowed_bytes, most))
-            self._in_company([order for order in ORDERS if len(order) <= size])
-            if not self._proof.faults and size > ITEMS:
-                size = self._affordable(ORDERS[-1], allowed_bytes, most)
+            orders = [(0,), *(order for order in ORDERS if len(order) <= size)]
+            self._in_company(orders[1:])
+            if not self._proof.faults and size > len(orders[-1]):
+                size = self._affordable(orders[-1], allowed_bytes, most)
                 order = np.random.default_rng(SEED).integers(0, ITEMS, size)
-                self._in_company([tuple(int(item) for item in order)] if size > ITEMS else [])
+                is_larger = size > len(orders[-1])
+                self._in_company([tuple(int(item) for item in order)] if is_larger else [])
         return self._proof
 
     def _repeats(self) -> bool:
@@ -257,18 +262,13 @@ class Prover:
         return max(2, min(most, int(free / max(1.0, 1.2 * needed)), int(LARGEST_RUN_S / took_s)))
 
 
-class AloneRefused(Exception):
-    """The model runs in a batch of some size and not alone.
-
-    Attributes:
-        size: that it runs at.
-        words: ONNX Runtime's, about one item.
-        items: that were tried.
-    """
-
-    def __init__(self, size: int, words: str, items: Sequence[Feeds]) -> None:
-        super().__init__(words)
-        self.size, self.words, self.items = size, words, items
+def batch_that_runs(session: Session, items: Sequence[Feeds]) -> int:
+    """A size at which the model runs although it refuses one item; 0 if there is none."""
+    for size in (2, 3, 4, 7, 8, 16, 32):
+        with contextlib.suppress(Refused):
+            session.run(stack(items, [i % len(items) for i in range(size)]))
+            return size
+    return 0
 
 
 def _nudged(value: Array) -> Array:

@@ -12,6 +12,8 @@ from tools.validate.model.memory import ALLOWED_BASE_BYTES
 from tools.validate.releases import RELEASES, Release, release
 
 DEFAULT_MAX_BATCH_SIZE = 16
+COMPLETED_MAX_BATCH_SIZE = 4
+"""Source: default-max-batch-size, which Triton's core gives to backends."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,19 @@ class ModelUnderTest:
         if self.max_batch_size is not None:
             return self.max_batch_size
         return DEFAULT_MAX_BATCH_SIZE if self.config is None else int(self.config.max_batch_size)
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the onnxruntime backend chooses the largest batch from what the file declares.
+
+        Source: AutoCompleteConfig in onnxruntime.cc; it does nothing where both lists are written.
+        """
+        config = self.config
+        if config is None or self.largest_batch:
+            return False
+        is_another = config.backend not in ("", "onnxruntime")
+        is_another |= config.platform not in ("", "onnxruntime_onnx")
+        return not is_another and not ((config.input or config.batch_input) and config.output)
 
 
 def encode(model: ModelUnderTest) -> str:

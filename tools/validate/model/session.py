@@ -127,5 +127,7 @@ def _one_line(error: Exception) -> str:
 
 
 def stack(items: Sequence[Feeds], order: Sequence[int]) -> dict[str, Array]:
-    """A batch of some items: their rows one after the other."""
+    """A batch of some items: their rows one after the other. One item is as it is."""
+    if len(order) == 1:
+        return dict(items[order[0]])
     return {name: np.concatenate([items[i][name] for i in order]) for name in items[0]}

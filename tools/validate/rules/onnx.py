@@ -192,8 +192,8 @@ CONFIG_DIMS = Rule(
     ERROR,
     "`config.pbtxt` and the model give a tensor different dimensions. When `max_batch_size` is 1 "
     "or more, `dims` leave out the batch axis.",
-    "Source: CompareDimsSupported of Triton's backend library: ranks equal, and each dimension of "
-    "the model -1 or the same.",
+    "Source: CompareDimsSupported of the onnxruntime backend: ranks equal, and each dimension of "
+    "the model -1 or the same; of an output the same, as ONNX Runtime infers it.",
     "Take the model's dimensions, without the first where the model batches.",
 )
 CONFIG_NOT_BATCHING = Rule(
@@ -201,8 +201,18 @@ CONFIG_NOT_BATCHING = Rule(
     "config-does-not-batch",
     WARNING,
     "`max_batch_size` is 0 or left out although the model batches.",
-    "Triton then never puts requests together; with automatic completion it may take 4 instead.",
+    "Triton then never puts requests together, as inputs and outputs are both listed: where one is "
+    "not, its automatic completion takes 4.",
     "Set `max_batch_size`, and `dims` without the batch axis.",
+)
+CONFIG_OPTIONAL = Rule(
+    "O025",
+    "config-optional-refused",
+    ERROR,
+    "An input is `optional` in a model that batches, or one that the model can't do without.",
+    "The onnxruntime backend refuses at load; it takes an optional input where `max_batch_size` is "
+    "0 and an initialiser of the model fills it.",
+    "Remove `optional: true`.",
 )
 LOAD_REFUSED = Rule(
     "O030",

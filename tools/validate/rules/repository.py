@@ -139,7 +139,8 @@ BATCH_SIZE_GENERATED = Rule(
     "R109",
     "batch-size-generated",
     Severity.NOTE,
-    "max_batch_size is not written. A model that could batch then gets 4, and dynamic_batching.",
+    "max_batch_size is not written, nor are all inputs and outputs. A model that could batch then "
+    "gets 4, and dynamic_batching.",
     "The onnxruntime backend completes the configuration (onnxruntime.cc), unless the server runs "
     "with --disable-auto-complete-config.",
     "Write max_batch_size; 1 where the model must not batch.",
