@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from ensemble.model_config import LARGEST_IN_REQUEST, SMALL_IMAGE_PIXELS, Deployment
 from ensemble.presets import PRESETS, read_toml
-from ensemble.transform import Transform
+from ensemble.transform import MAX_SIDE, Transform
 from tests.conftest import ROOT
 from tests.importer.networks import save, small
 from tools.cli import build_parser
+from tools.importer.model import PROBABILITIES
 from tools.importer.pixels import RATIO
+from tools.validate.releases import DEFAULT_RELEASE, release
 
 PAGE = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```([^\n]*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -73,6 +76,18 @@ def test_the_table_has_every_preset_with_its_numbers() -> None:
         assert ("no antialias" in rows[name]) == (not preset.transform.antialias)
         assert ("stretched" in rows[name]) == (preset.transform.resize == "exact")
     assert f"ratio: {RATIO} of it" in PAGE
+
+
+def test_the_page_has_the_bounds_of_the_code() -> None:
+    deployment, taken = Deployment(), release(DEFAULT_RELEASE)
+    pixels = LARGEST_IN_REQUEST * deployment.max_image_pixels
+    assert f"at most {pixels // SMALL_IMAGE_PIXELS}, " in PAGE
+    assert f"batch above {pixels // SMALL_IMAGE_PIXELS} " in PAGE
+    assert f"takes {pixels // 10**6} million pixels" in PAGE
+    assert f"at most {MAX_SIDE} pixels" in PAGE
+    assert f"more than {MAX_SIDE} pixels" in PAGE
+    assert f"ONNX Runtime {taken.onnxruntime} of Triton {taken.container}" in PAGE
+    assert {operator for operator in PROBABILITIES if operator not in PAGE} == set()
 
 
 def test_every_option_is_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
