@@ -92,7 +92,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _check_levels(given: dict[str, Any], path: Path) -> None:
     """No std is below 1 level, and no mean but 0 itself, unless they are of 0..1."""
-    for name, looks in (("std", lambda x: x < 1), ("mean", lambda x: 0 < abs(x) < 1)):
+    for name, looks in (("std", lambda x: 0 < x < 1), ("mean", lambda x: 0 < abs(x) < 1)):
         if any(map(looks, given[name])):
             raise ContractMismatch(
                 f"{path}: {name}: expected levels of 0..255, got {list(given[name])}, which looks "

@@ -239,7 +239,7 @@ def _is_number(value: object) -> bool:
 def shown(value: object) -> str:
     """As people wrote it, unless it is very long."""
     try:
-        text = repr(value) if not isinstance(value, str) else value
+        text = repr(value)
     except ValueError:  # Python writes no whole number of more than 4300 digits
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
@@ -280,5 +280,5 @@ def _require_choice(name: str, choices: tuple[str, ...], got: str) -> None:
         return
     usual = _MEANT.get(got.lower(), got)
     meant = next((choice for choice in choices if choice.lower() == usual.lower()), None)
-    hint = f"; did you mean {meant}?" if meant else ""
+    hint = f"; did you mean {meant!r}?" if meant else ""
     raise ContractMismatch(f"transform: {name} must be one of {choices}, got {shown(got)}{hint}")

@@ -31,11 +31,11 @@ def toml(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('filter = "bilinear"', r"got bilinear; did you mean triangular\?"),
-        ('filter = "bicubic"', r"got bicubic; did you mean cubic\?"),
-        ('colour = "rgb"', r"got rgb; did you mean RGB\?"),
-        ('resize = "stretch"', r"got stretch; did you mean exact\?"),
-        ('filter = "box"', "got box$"),
+        ('filter = "bilinear"', r"got 'bilinear'; did you mean 'triangular'\?"),
+        ('filter = "bicubic"', r"got 'bicubic'; did you mean 'cubic'\?"),
+        ('colour = "rgb"', r"got 'rgb'; did you mean 'RGB'\?"),
+        ('resize = "stretch"', r"got 'stretch'; did you mean 'exact'\?"),
+        ('filter = "box"', "got 'box'$"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_file_and_what_was_meant(
@@ -76,6 +76,13 @@ def test_one_number_of_0_to_1_is_enough_to_be_recognised(
     toml.write_text(f"resize_shorter = 256\nmean = {mean}\nstd = {std}\n")
     with pytest.raises(ContractMismatch, match=r"looks like 0\.\.1: multiply"):
         read_toml(toml)
+
+
+@pytest.mark.parametrize("std", ["[0, 1, 1]", "[-1, 60, 70]"])
+def test_a_std_that_divides_by_nothing_does_not_look_like_0_to_1(toml: Path, std: str) -> None:
+    toml.write_text(TOML.replace("[4, 5, 6]", std))
+    with pytest.raises(ContractMismatch, match="std must be three numbers above 0"):
+        fitted_transform(MODEL, str(toml))
 
 
 @pytest.mark.parametrize("std", [[1, 1, 1], [255, 255, 255]])

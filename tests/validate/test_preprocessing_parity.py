@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.conftest import SAMPLES
 from tests.fakes.images import saved
 from tools.client.sources import find
 from tools.validate.findings import Severity, failed
-from tools.validate.parity import references
+from tools.validate.parity import pictures, references
 from tools.validate.parity.check import check_preprocessing
 from tools.validate.parity.comparison import Compared, ParityRequest, ParityResult, compare, served
 from tools.validate.parity.pictures import Picture, generated, photographs, waves
@@ -376,6 +377,21 @@ def test_an_unknown_reference_is_refused_with_the_known_ones() -> None:
 
 
 # The adversarial pictures
+
+
+def test_a_picture_is_the_same_in_bands_of_any_height(monkeypatch: pytest.MonkeyPatch) -> None:
+    banded = waves(130, 50, np.random.default_rng(3))
+    monkeypatch.setattr(pictures, "_BAND", 1000)
+    assert np.array_equal(banded, waves(130, 50, np.random.default_rng(3)))
+
+
+def test_a_large_picture_takes_little_more_than_itself() -> None:
+    tracemalloc.start()
+    try:
+        whole = waves(2000, 300, np.random.default_rng(0))
+        assert tracemalloc.get_traced_memory()[1] < 4 * whole.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_generated_pictures_bring_out_what_they_are_for() -> None:

@@ -64,7 +64,7 @@ def fitted_transform(model: Model, declared: str) -> tuple[Transform, tuple[str,
         if given.get(name, expected) != expected:
             raise ContractMismatch(
                 f"{declared}: {name} is {shown(given[name])}, the model's input {model.input} "
-                f"needs {expected}"
+                f"needs {shown(expected)}"
             )
     missing = [name for name in ("crop_height", "crop_width") if name not in own | given]
     if missing:
