@@ -218,7 +218,7 @@ class Stage:
         """
         long = self.waiting >= 0.5 or self.queue_s - self.config.delay_s >= 0.5 * self.latency_s
         pending = [moment.pending for moment in self.moments if moment.pending is not None]
-        gauged = sum(one >= 2 for one in pending) > max(3, 0.1 * len(pending))
+        gauged = sum(one >= 2 for one in pending) > max(3, 0.05 * len(pending))
         return (
             self.is_enough and long and (gauged or self.exceeds((self.config.instances or 1) + 1))
         )

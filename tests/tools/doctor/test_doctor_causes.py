@@ -145,6 +145,15 @@ CASES = [
         stage(failures=2, sizes={1: 100}),
         (stage(failures=2, sizes={1: 1000}), stage(failures=5), stage(sizes={1: 100})),
     ),
+    Case(
+        failures.some_requests_fail,
+        live.SOME_REQUESTS_FAIL,
+        stage(FOUR, failures=3, sizes={1: 1000}, reasons={"BACKEND": 3}),
+        (
+            stage(FOUR, failures=2, sizes={1: 1000}, reasons={"BACKEND": 2}),
+            stage(FOUR, failures=3, sizes={1: 1000}, reasons={"OTHER": 3}),
+        ),
+    ),
     Case(traffic.reloaded, live.RELOADED, stage(reloaded=True), (stage(),)),
     Case(
         traffic.nothing_completes,
@@ -220,7 +229,12 @@ CASES = [
         clients.too_few,
         live.TOO_FEW_CLIENTS,
         stage(unbatched(), sizes={1: 195}, queue_s=0.05),
-        (stage(unbatched(), **APART), stage(unbatched(), sizes={1: 190})),
+        (
+            stage(unbatched(), **APART),
+            stage(unbatched(), sizes={1: 190}),
+            stage(unbatched(), sizes={1: 80}, queue_s=0.175),  # bursts, one behind the other
+            stage(unbatched(), sizes={1: 195}, queue_s=0.05, pending=2),
+        ),
     ),
     Case(
         clients.batched,
@@ -479,7 +493,7 @@ def test_failures_in_one_of_several_processes_point_at_the_probe() -> None:
 
     backend = {"BACKEND": 20}
     assert "one of the 4 Python processes may be dead" in told(reasons=backend)
-    assert "--probe 32 would tell" in told(reasons=backend)
+    assert "--probe 32 tells" in told(reasons=backend)
     assert "the Python process may be dead" in told(config(), backend)
     assert "--probe" in live.SOME_REQUESTS_FAIL.mend
     for other in (None, {"BACKEND": 19, "OTHER": 1}, {"REJECTED": 20}):

@@ -56,13 +56,22 @@ def too_few(stage: Stage) -> Finding | None:
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
     if callers < 2 or callers > (stage.config.instances or 1) + 1 or not waits:
         return None
-    if not are_always(stage, callers):
+    if not are_always(stage, callers) or _may_be_bursts(stage):
         return None
     return live.TOO_FEW_CLIENTS.at(
         stage.place,
         f"{stage.in_flight:.2f} requests in flight on average, never more than {callers}, for "
         f"{stage.config.instances or 1} instances; {stage.merged:.2f} requests an execution",
     )
+
+
+def _may_be_bursts(stage: Stage) -> bool:
+    """Whether more may come at a time, and go one by one, since nothing merges them.
+
+    Callers that never stop would keep the instances busy.
+    """
+    idle = stage.utilisation is None or stage.utilisation < 0.9
+    return stage.runs_each_alone and (idle or stage.lets_several_wait)
 
 
 def are_always(stage: Stage, callers: int) -> bool:

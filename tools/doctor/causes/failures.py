@@ -54,9 +54,14 @@ def every_request_fails(stage: Stage) -> Finding | None:
 
 
 def some_requests_fail(stage: Stage) -> Finding | None:
-    """Sure when at least one in a hundred failed, and some succeeded."""
+    """Sure when at least one in a hundred failed, and some succeeded.
+
+    Fewer count where a process may be dead: it takes a second for each failure, so that the others
+    serve a hundred requests meanwhile.
+    """
     failures = stage.seen.failures
     few = failures < max(1, MIN_SHARE * (failures + stage.seen.requests))
+    few = few and not (_all_in_python(stage) and failures >= MIN_FAILURES)
     if stage.config.is_ensemble or not stage.seen.requests or few:
         return None
     return live.SOME_REQUESTS_FAIL.at(stage.place, describe(stage) + _of_a_stub(stage))
@@ -68,7 +73,10 @@ def _of_a_stub(stage: Stage) -> str:
         return ""
     count = stage.config.instances or 1
     which = "the Python process" if count == 1 else f"one of the {count} Python processes"
-    return f"; {which} may be dead, or the model's code raises: --probe {8 * count} would tell"
+    return (
+        f"; {which} may be dead, or the model's code raises: --probe {min(64, 8 * count)} "
+        "tells, best while no other traffic runs"
+    )
 
 
 def describe(stage: Stage) -> str:

@@ -269,8 +269,8 @@ SOME_REQUESTS_FAIL = Rule(
     "A share of the requests failed; failed executions blur the figures above.",
     "Statistics, and the reason that nv_inference_request_failure gives.",
     "Read the errors at the client or in the server's log; for REJECTED, compare the timeout with "
-    "the time of an execution; for BACKEND on a Python model, run the doctor with --probe: one of "
-    "its processes may be dead, while the others go on.",
+    "the time of an execution; for BACKEND on a Python model, run the doctor with --probe, "
+    "best without other traffic: one of its processes may be dead, while the others go on.",
 )
 NOT_READY = Rule(
     "D504",
