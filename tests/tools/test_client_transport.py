@@ -184,7 +184,9 @@ def test_urls_with_and_without_scheme(protocol: str, url: str | None, expected: 
     assert host_port(protocol, url) == expected
 
 
-@pytest.mark.parametrize("url", ["https://a", "a:b", "::1", ":8000", "[::1", "a:99999", "a:1/b"])
+@pytest.mark.parametrize(
+    "url", ["https://a", "a:b", "::1", ":8000", "[::1", "a:99999", "a:1/b", "a:0"]
+)
 def test_a_url_that_means_nothing_is_a_usage_error(url: str) -> None:
     with pytest.raises(ContractMismatch, match="expected host:port") as caught:
         host_port("grpc", url)

@@ -18,6 +18,8 @@ MAX_BYTES = 64 << 20
 """Statistics of a thousand models are about a megabyte."""
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
 _CHUNK_BYTES = 1 << 16
+_HTTP2_SETTINGS = "\0\0"
+"""HTTP/2 begins with a frame whose length has three bytes, of which two are 0. Source: RFC 9113."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,15 @@ def ask(
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
             raise DeadlineExceeded(f"{url}: no answer within {timeout_s:g} s") from error
-        raise ModelUnavailable(f"{url}: {reason!s:.200}") from error
+        raise ModelUnavailable(f"{url}: {_in_words(reason)}") from error
+
+
+def _in_words(reason: object) -> str:
+    """On one line, and nothing that a terminal would obey."""
+    text = str(reason)
+    if isinstance(reason, http.client.BadStatusLine) and text.startswith(_HTTP2_SETTINGS):
+        return "expected HTTP/1.1, got HTTP/2; this looks like a gRPC port, --url is the HTTP one"
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:200])
 
 
 def _read(response: http.client.HTTPResponse, url: str, deadline_s: float) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
-from ensemble.errors import ContractMismatch, ModelUnavailable
+from ensemble.errors import ContractMismatch, DeadlineExceeded, ModelUnavailable
 from tools.arguments import positive, seconds
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", action="append", default=[], help="watch this one; default: all that are loaded")
     add("--window-s", type=seconds, default=10.0, metavar="S", help="for how long to watch")
     add("--metrics-url", metavar="URL", help=f"Prometheus; default: same host, port {METRICS_PORT}")
-    add("--probe", type=positive, metavar="N", help="send one request, then N at once, to each")
+    text = f"send one request, then N at once (at most {MAX_TOGETHER}), to each"
+    add("--probe", type=positive, metavar="N", help=text)
     add("--images", type=Path, metavar="PATH", help="file or folder that the probe sends from")
     add("--json", action="store_true", help="the same facts for machines")
 
@@ -49,11 +50,14 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     from tools.doctor.report import as_json, as_text, is_clean
     from tools.doctor.window import watched
 
-    images = _images(options.images) if options.probe else []
-    target = _target(options)
-    server = watched(target, _watch(target, err))
+    images = _images_to_send(options)
+    try:
+        target = _target(options)
+        server = watched(target, _watch(target, err))
+    except DeadlineExceeded as error:  # no deadline of the caller's: the server is not to be had
+        raise ModelUnavailable(str(error)) from error
     if options.probe and not server.interrupted:
-        server = probe(server, min(options.probe, MAX_TOGETHER), images)
+        server = probe(server, options.probe, images)
     diagnoses = diagnose(server)
     lines = [as_json(server, diagnoses)] if options.json else as_text(server, diagnoses)
     for line in lines:
@@ -63,30 +67,54 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def _target(options: argparse.Namespace) -> Target:
     from tools.client.address import host_port
+    from tools.doctor.http import get_json
     from tools.doctor.window import Target
 
     url = f"http://{host_port('http', options.url)}"
-    return Target(url, _metrics_url(options, url), tuple(options.model), options.window_s)
+    wanted = _wanted_metrics_url(options)
+    get_json(f"{url}/v2")  # first, since metrics of a server that is gone are gone as well
+    return Target(url, _metrics_url(wanted, url), tuple(options.model), options.window_s)
 
 
-def _metrics_url(options: argparse.Namespace, url: str) -> str | None:
+def _wanted_metrics_url(options: argparse.Namespace) -> str | None:
+    from tools.client.address import host_port
+
+    if not options.metrics_url:
+        return None
+    address = host_port("http", options.metrics_url, "--metrics-url")
+    return f"http://{address}" + ("" if "/" in address else "/metrics")
+
+
+def _metrics_url(wanted: str | None, url: str) -> str | None:
     """Where metrics answer.
 
     Raises:
         ModelUnavailable: none where the command line says.
     """
-    from tools.client.address import host_port
     from tools.doctor.snapshot import read_metrics
 
-    if options.metrics_url:
-        address = host_port("http", options.metrics_url)
-        wanted = f"http://{address}" + ("" if "/" in address else "/metrics")
+    if wanted is not None:
         if read_metrics(wanted) is None:
             raise ModelUnavailable(f"{wanted}: expected Triton's metrics, got none")
         return wanted
     host = urlsplit(url).netloc.rpartition(":")[0]
     usual = f"http://{host}:{METRICS_PORT}/metrics"
     return usual if read_metrics(usual) is not None else None
+
+
+def _images_to_send(options: argparse.Namespace) -> list[bytes]:
+    """None without a probe.
+
+    Raises:
+        ContractMismatch: for what the command line asks and can't have.
+    """
+    if not options.probe:
+        if options.images is not None:
+            raise ContractMismatch(f"--images {options.images}: expected --probe N beside it")
+        return []
+    if options.probe > MAX_TOGETHER:
+        raise ContractMismatch(f"--probe {options.probe}: expected at most {MAX_TOGETHER}")
+    return _images(options.images)
 
 
 def _images(path: Path | None) -> list[bytes]:

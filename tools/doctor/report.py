@@ -10,6 +10,7 @@ from typing import Any
 from tools.doctor.causes import Diagnosis
 from tools.doctor.stage import Stage, Watched
 from tools.validate.findings import Finding, Severity
+from tools.validate.rules import live
 
 WIDTH = 80
 BAR = 40
@@ -153,11 +154,19 @@ def _verdict(diagnoses: Sequence[Diagnosis]) -> str:
         for severity in Severity
     }
     if "D001" in codes or not diagnoses:
-        return "Verdict: none. No traffic was seen, so this is not a clean bill."
+        none = "Verdict: none. No traffic was seen, so this is not a clean bill."
+        return f"{none} {live.NO_TRAFFIC.mend}"
     if is_clean(diagnoses):
         notes = "".join(f" ({text})" for text in _counted(counts))
+        off = [stage.model.name for stage, found in diagnoses if _is_off(found)]
+        if off:
+            return f"Verdict: little is lost at this load, but {', '.join(off)} can't batch{notes}."
         return f"Verdict: nothing found that keeps this server from batching{notes}."
     return "Verdict: " + ", ".join(_counted(counts)) + "."
+
+
+def _is_off(found: Sequence[Finding]) -> bool:
+    return any(finding.rule is live.BATCHING_OFF for finding in found)
 
 
 def _counted(counts: dict[Severity, int]) -> Iterator[str]:

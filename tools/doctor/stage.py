@@ -15,6 +15,8 @@ ENOUGH_REQUESTS = 20
 """Fewer say nothing about how requests meet."""
 ENOUGH_TO_FORGET_COLD = 30
 """Executions of one size, of which the first may have taken many times as long."""
+MAX_PARTS = 20
+"""Of a window."""
 MAX_FAILED = 0.1
 """Share above which failed executions, which are counted, blur everything else."""
 
@@ -177,6 +179,17 @@ class Stage:
         return self.is_enough and self.batches and has_room
 
     @property
+    def runs_each_alone(self) -> bool:
+        """Whether it is only the configuration that lets no two requests share a batch.
+
+        Not asked of a sequence batcher, nor of requests of which no two would fit.
+        """
+        size = self.config.max_batch_size
+        has_room = size < 2 or self.request_batch <= size / 2
+        possible = not self.config.is_sequence and not self.config.is_ensemble
+        return self.is_enough and possible and not self.batches and has_room
+
+    @property
     def potential(self) -> float:
         """Requests that an execution could have had.
 
@@ -195,6 +208,40 @@ class Stage:
             and self.waiting >= 0.5
             and self.in_flight >= 1.3 * ((self.config.instances or 1) + 1)
         )
+
+    @property
+    def lets_several_wait(self) -> bool:
+        """Whether requests wait long, and two or more of them at a time.
+
+        With N instances two wait when N + 2 are in flight, which no N + 1 callers ever are; the
+        pending gauge shows it as well.
+        """
+        long = self.waiting >= 0.5 or self.queue_s - self.config.delay_s >= 0.5 * self.latency_s
+        pending = [moment.pending for moment in self.moments if moment.pending is not None]
+        gauged = sum(one >= 2 for one in pending) > max(3, 0.05 * len(pending))
+        return (
+            self.is_enough and long and (gauged or self.exceeds((self.config.instances or 1) + 1))
+        )
+
+    def exceeds(self, callers: float) -> bool:
+        """Whether more were in flight in some part of the window, by Little's law.
+
+        A part may count what began before it, so its bound is a little higher.
+        """
+        begin, parts = self.moments[0], self.parts
+        for moment in self.moments[1:] if parts else ():
+            passed_s = moment.at_s - begin.at_s
+            if passed_s >= self.window_s / parts:
+                in_flight = (moment.counters.request_s - begin.counters.request_s) / passed_s
+                if in_flight > callers * (1.02 + 1.2 * self.latency_s / passed_s):
+                    return True
+                begin = moment
+        return False
+
+    @property
+    def parts(self) -> int:
+        """Into which the window can be cut, each of a few requests one after the other."""
+        return min(MAX_PARTS, int(self.window_s / (4 * self.latency_s))) if self.latency_s else 0
 
     @property
     def is_kept_apart(self) -> bool:

@@ -108,8 +108,8 @@ def record(
                     raise
     except KeyboardInterrupt:
         result.interrupted = True
-        if len(result.snapshots) < 2:
-            result.snapshots.append(take(target, clock))
+    if len(result.snapshots) < 2:  # a stall or a short window left one, which tells nothing
+        result.snapshots.append(take(target, clock))
     tick(target.window_s)
     return result
 

@@ -22,6 +22,7 @@ from tools.doctor.causes import (
 )
 from tools.doctor.causes import batching as by_config
 from tools.doctor.configuration import Config, Input, Policy
+from tools.doctor.report import as_text, is_clean
 from tools.doctor.snapshot import Counters, Size
 from tools.doctor.stage import Moment, Probe, Stage, Times, Watched
 from tools.validate.findings import Rule, Severity
@@ -35,6 +36,7 @@ STEEP = {1: 0.05, 2: 0.051, 4: 0.053, 5: 0.054, 8: 0.057}
 FLAT = {1: 0.011, 2: 0.021, 4: 0.041, 5: 0.051, 8: 0.081}
 """Execution times where a batch saves hardly anything."""
 LATE = policy(max_queue_size=100)
+FOUR = config(instances=4)
 
 # Eight callers, one row each. In step: 195 executions of 4, each waits one. Apart: each alone.
 APART: dict[str, Any] = {"sizes": {1: 195}, "queue_s": 0.35}
@@ -59,6 +61,18 @@ def stalled(gaps: int, settings: Config | None = None, pause_s: float = 0.0) -> 
             moments.append(Moment(at_s, counters))
     chosen = settings or config(LATE)
     return replace(stage(chosen), moments=tuple(moments))
+
+
+def bunched(steady: Stage) -> Stage:
+    """The same load on the whole, but all of it in the first half of the window."""
+    last = len(steady.moments) - 1
+    return replace(
+        steady,
+        moments=tuple(
+            replace(moment, counters=steady.moments[min(last, 2 * n)].counters)
+            for n, moment in enumerate(steady.moments)
+        ),
+    )
 
 
 def growing(steady: Stage) -> Stage:
@@ -131,6 +145,15 @@ CASES = [
         stage(failures=2, sizes={1: 100}),
         (stage(failures=2, sizes={1: 1000}), stage(failures=5), stage(sizes={1: 100})),
     ),
+    Case(
+        failures.some_requests_fail,
+        live.SOME_REQUESTS_FAIL,
+        stage(FOUR, failures=3, sizes={1: 1000}, reasons={"BACKEND": 3}),
+        (
+            stage(FOUR, failures=2, sizes={1: 1000}, reasons={"BACKEND": 2}),
+            stage(FOUR, failures=3, sizes={1: 1000}, reasons={"OTHER": 3}),
+        ),
+    ),
     Case(traffic.reloaded, live.RELOADED, stage(reloaded=True), (stage(),)),
     Case(
         traffic.nothing_completes,
@@ -151,7 +174,7 @@ CASES = [
         (
             stage(sizes={1: 100}),  # half of the time nobody asks
             stage(sizes={1: 200}, queue_s=0.01),  # above one: two must have met
-            stage(unbatched(), sizes={1: 190}),
+            stage(unbatched(is_sequence=True), sizes={1: 190}),
             stage(sizes={1: 190}, is_member=True),
             stage(sizes={8: 190}, rows=8),
             stage(sizes={1: 9}, execution_s=1.1),
@@ -193,8 +216,31 @@ CASES = [
             stage(sizes={2: 195}, queue_s=0.0),
             stage(config(instances=2), sizes={1: 390}),  # none waits: an instance each
             stage(sizes={1: 195}, queue_s=0.05, is_member=True),
-            stage(unbatched(), sizes={1: 195}, queue_s=0.05),
+            stage(unbatched(is_sequence=True), sizes={1: 195}, queue_s=0.05),
         ),
+    ),
+    Case(
+        clients.sequential,
+        live.SEQUENTIAL_CLIENT,
+        stage(unbatched(), sizes={1: 190}),
+        (stage(unbatched(), sizes={8: 190}, rows=8), stage(unbatched(), sizes={1: 100})),
+    ),
+    Case(
+        clients.too_few,
+        live.TOO_FEW_CLIENTS,
+        stage(unbatched(), sizes={1: 195}, queue_s=0.05),
+        (
+            stage(unbatched(), **APART),
+            stage(unbatched(), sizes={1: 190}),
+            stage(unbatched(), sizes={1: 80}, queue_s=0.175),  # bursts, one behind the other
+            stage(unbatched(), sizes={1: 195}, queue_s=0.05, pending=2),
+        ),
+    ),
+    Case(
+        clients.batched,
+        live.BATCHED_BY_CLIENT,
+        stage(unbatched(), sizes={8: 100}, rows=8),
+        (stage(unbatched(max_batch_size=1), sizes={1: 100}), stage(unbatched(), sizes={1: 100})),
     ),
     Case(
         by_config.no_dynamic_batching,
@@ -206,7 +252,51 @@ CASES = [
             stage(unbatched(is_sequence=True), **APART),
             stage(unbatched(max_batch_size=1), **APART),
             stage(unbatched(instances=16), **APART),
+            stage(unbatched(), sizes={5: 195}, rows=5, queue_s=0.15),  # no two would fit
         ),
+    ),
+    Case(
+        by_config.no_dynamic_batching,
+        live.NO_DYNAMIC_BATCHING,
+        bunched(stage(unbatched(), sizes={1: 140}, queue_s=0.05)),
+        (
+            stage(unbatched(), sizes={1: 140}, queue_s=0.05),  # never three at a time
+            bunched(stage(unbatched(), sizes={1: 60}, queue_s=0.01)),  # a short wait
+            bunched(stage(sizes={1: 140}, queue_s=0.05)),
+            stage(unbatched(), sizes={1: 140}, queue_s=0.05, pending=1),
+            bunched(stage(unbatched(instances=4), sizes={1: 140}, queue_s=0.05)),
+        ),
+    ),
+    Case(
+        by_config.no_dynamic_batching,
+        live.NO_DYNAMIC_BATCHING,
+        stage(unbatched(), sizes={1: 140}, queue_s=0.05, pending=2),
+        (stage(unbatched(), sizes={1: 100}, queue_s=0.01, pending=2),),
+    ),
+    Case(
+        by_config.max_batch_size_one,
+        live.MAX_BATCH_SIZE_ONE,
+        bunched(stage(config(max_batch_size=1), sizes={1: 140}, queue_s=0.05)),
+        (stage(config(max_batch_size=1), sizes={1: 140}, queue_s=0.05),),
+    ),
+    Case(
+        by_config.batching_off,
+        live.BATCHING_OFF,
+        stage(unbatched(), sizes={1: 140}, queue_s=0.01),
+        (
+            stage(unbatched(), **APART),  # D201 says more
+            stage(config(max_batch_size=1), **APART),
+            stage(sizes={1: 140}, queue_s=0.01),
+            stage(unbatched(), sizes={1: 10}),
+            stage(unbatched(), sizes={8: 140}, rows=8),
+            stage(unbatched(is_sequence=True), sizes={1: 140}),
+        ),
+    ),
+    Case(
+        by_config.batching_off,
+        live.BATCHING_OFF,
+        stage(config(max_batch_size=0), sizes={1: 195}, queue_s=0.05),
+        (),
     ),
     Case(
         by_config.max_batch_size_one,
@@ -303,11 +393,39 @@ CASES = [
         (
             stage(config({"delay_s": 0.05}), sizes={1: 95}, queue_s=0.02),
             stage(config({"delay_s": 0.05}), sizes={1: 95}, queue_s=0.2),
-            stage(config({"delay_s": 0.05}), sizes={2: 95}, queue_s=0.05),
+            stage(config({"delay_s": 0.05}), sizes={2: 95}, queue_s=0.0375),  # one joins another
             stage(config({"delay_s": 0.05}), sizes={1: 190}, queue_s=0.05),  # busy
             stage(sizes={1: 95}),
             stage(config({"delay_s": 1e-4}), sizes={1: 95}, queue_s=1e-4),
         ),
+    ),
+    Case(
+        delay.in_vain,
+        live.DELAY_IN_VAIN,
+        stage(config({"delay_s": 0.1}), sizes={6: 78}, queue_s=0.1, execution_s=0.026),
+        (
+            # The others came while the first waited, as independent ones do.
+            stage(config({"delay_s": 0.1}), sizes={6: 78}, queue_s=0.07, execution_s=0.026),
+            # So busy that part of the wait is for the instance.
+            stage(config({"delay_s": 0.05}), sizes={3: 60}, queue_s=0.05, execution_s=0.05),
+            # Shorter than an execution: without it the batch would become two.
+            stage(config({"delay_s": 0.02}), sizes={6: 210}, queue_s=0.02, execution_s=0.026),
+            # The lone ones and the batches have no common cause.
+            stage(config({"delay_s": 0.1}), sizes={1: 60, 2: 10}, queue_s=0.1),
+            # No batch of a preferred size says more.
+            stage(
+                config({"preferred": (7,), "delay_s": 0.1}),
+                sizes={6: 78},
+                queue_s=0.1,
+                execution_s=0.026,
+            ),
+        ),
+    ),
+    Case(
+        delay.in_vain,
+        live.DELAY_IN_VAIN,
+        stage(config({"delay_s": 0.03}), sizes={6: 178}, queue_s=0.03, execution_s=0.026),
+        (),  # half of the time busy, and always the same six callers
     ),
     Case(
         delay.preferred_unreached,
@@ -364,6 +482,25 @@ CASES = [
         (stage(config(LATE), pending=100), stage(), stage(unbatched())),
     ),
 ]
+
+
+def test_failures_in_one_of_several_processes_point_at_the_probe() -> None:
+    def told(settings: Config = FOUR, reasons: dict[str, int] | None = None, **more: Any) -> str:
+        one = stage(settings, sizes={1: 338}, failures=20, reasons=reasons, **more)
+        finding = failures.some_requests_fail(one)
+        assert finding is not None
+        return finding.message
+
+    backend = {"BACKEND": 20}
+    assert "one of the 4 Python processes may be dead" in told(reasons=backend)
+    assert "--probe 32 tells" in told(reasons=backend)
+    assert "the Python process may be dead" in told(config(), backend)
+    assert "--probe" in live.SOME_REQUESTS_FAIL.mend
+    for other in (None, {"BACKEND": 19, "OTHER": 1}, {"REJECTED": 20}):
+        assert "dead" not in told(reasons=other)
+    assert "dead" not in told(config(backend="onnxruntime"), backend)
+    dead = Probe(1.0, 1.0, ("Stub process 'm_0_0' is not healthy.",))
+    assert "dead" not in told(reasons=backend, probe=dead)  # D501 says so already
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule.name)
@@ -525,6 +662,17 @@ def test_a_healthy_stage_gets_a_clean_bill(healthy: Stage) -> None:
 def test_one_cause_explains_a_stage_whose_requests_are_kept_apart() -> None:
     assert codes(stage(config(inputs=FREE), **APART)) == [{"D203"}]
     assert codes(stage(unbatched(inputs=FREE), **APART)) == [{"D201"}]
+    assert codes(stage(unbatched(), sizes={1: 195}, queue_s=0.05)) == [{"D105", "D209"}]
+    assert codes(stage(unbatched(), sizes={1: 190})) == [{"D101", "D209"}]
+    assert codes(stage(unbatched(), sizes={8: 190}, rows=8)) == [{"D103"}]
+
+
+def test_a_stage_that_can_not_batch_gets_no_clean_bill() -> None:
+    server = watched(stage(unbatched(), sizes={1: 140}, queue_s=0.01))
+    found = diagnose(server)
+    assert is_clean(found)
+    verdict = list(as_text(server, found))[-1]
+    assert verdict == "Verdict: little is lost at this load, but m can't batch (1 note)."
 
 
 def test_an_idle_model_beside_busy_ones_is_not_an_idle_server() -> None:

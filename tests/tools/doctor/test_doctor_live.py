@@ -54,6 +54,7 @@ MODELS: dict[str, Fields] = {
     "healthy": model(100, {}),
     "cohorts": model(60, {}, max_batch_size=64),
     "unbatched": model(60),
+    "unbatched_two": model(60),
     "single": model(60, {}, max_batch_size=1),
     "wide": model(100, {}, instance_group=[{"kind": "KIND_CPU", "count": 4}]),
     "shapes": model(60, {}, input=[tensor("IN", -1)]),
@@ -61,6 +62,9 @@ MODELS: dict[str, Fields] = {
     "optional": model(60, {}, input=[tensor("IN"), tensor("MORE", optional=True)]),
     "capped": model(50, batching(preferred_batch_size=[2])),
     "vain": model(40, batching(max_queue_delay_microseconds=100_000)),
+    "vain_together": model(
+        20, batching(preferred_batch_size=[8], max_queue_delay_microseconds=100_000)
+    ),
     "unreached": model(
         20, batching(preferred_batch_size=[6], max_queue_delay_microseconds=100_000)
     ),
@@ -72,6 +76,7 @@ MODELS: dict[str, Fields] = {
     "patient": model(10, timeout(900_000)),
     "levels": model(10, LEVELS | timeout(800_000)),
     "dead": model(20, {}),
+    "lame": model(20, {}, instance_group=[{"kind": "KIND_CPU", "count": 2}]),
     "raising": model(20, {}),
     "flaky": model(20, {}),
     "large": model(60, {}),
@@ -94,6 +99,7 @@ EXPECTED: dict[str, set[str]] = {
     "two_callers": {"too-few-clients"},
     "healthy": set(),
     "unbatched": {"no-dynamic-batching"},
+    "unbatched_two": {"too-few-clients", "batching-off"},
     "single": {"max-batch-size-one"},
     "wide": {"more-instances-than-load"},
     "shapes": {"shapes-apart"},
@@ -101,6 +107,7 @@ EXPECTED: dict[str, set[str]] = {
     "optional": {"optional-inputs-apart"},
     "capped": {"preferred-caps-batch"},
     "vain": {"delay-in-vain", "sequential-client"},
+    "vain_together": {"delay-in-vain"},
     "unreached": {"preferred-unreached"},
     "never": {"timeout-never-fires", "idle-model"},
     "full": {"queue-full"},
@@ -132,6 +139,7 @@ def callers() -> list[Caller]:
         *[again(request("two_callers"))] * 2,
         *[again(request("healthy"))] * 16,
         *[again(request("unbatched"))] * 6,
+        *[again(request("unbatched_two"))] * 2,
         *[again(request("single"))] * 4,
         *[again(request("wide"), think_s=think_s) for think_s in (0.01, 0.025, 0.045)],
         *[again(request("shapes", length=n)) for n in range(1, 9)],
@@ -139,6 +147,7 @@ def callers() -> list[Caller]:
         *[again(*either[n:]) for n in range(12)],
         *after_some_alone("capped", 12),
         again(request("vain")),
+        *[again(request("vain_together"))] * 6,
         *[again(request("unreached"))] * 3,
         *[again(request("full"))] * 4,
         *[again(request("full_chain"))] * 4,
@@ -167,7 +176,7 @@ def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
         )
     with running(folder, root) as one:
         for stub in one.process.stubs():
-            if stub.instance.startswith("dead_"):
+            if stub.instance.startswith(("dead_", "lame_0_1")):
                 stub.process.kill()
         yield one
 
@@ -276,9 +285,11 @@ def test_one_client_of_an_ensemble_is_named_there(triton: Triton) -> None:
 
 
 def test_the_probe_reads_the_answers(triton: Triton) -> None:
-    models = ("dead", "full", "healthy", "raising")
+    models = ("dead", "full", "healthy", "lame", "raising")
     seen = report(triton, "--probe=8", "--window-s=0.2", *(f"--model={one}" for one in models))
     assert "dead-stub" in names(seen["dead"])
+    assert "dead-stub" in names(seen["lame"])  # one process of two
+    assert seen["lame"]["probe"]["together_ms"] is not None
     assert "queue-full" in names(seen["full"])
     assert seen["healthy"]["probe"]["executions"] < 8
     assert seen["healthy"]["probe"]["errors"] == []

@@ -221,6 +221,14 @@ def test_the_whole_way(server: OddServer) -> None:
     assert model["pending_max"] is None
 
 
+def test_no_traffic_says_what_no_counter_shows(server: OddServer) -> None:
+    server.pages["/v2/models/stats"] = body({"model_stats": [row(30)]})
+    code, text = doctor(server)
+    assert code == 1
+    assert "Verdict: none." in text
+    assert "INVALID_ARGUMENT" in text
+
+
 def test_a_model_that_is_not_there(server: OddServer) -> None:
     with pytest.raises(ContractMismatch, match=r"--model x: expected .* among m"):
         doctor(server, "--model=x")
@@ -350,7 +358,26 @@ def test_a_server_that_goes_away_is_an_error(server: OddServer) -> None:
         record(target(server), clock=clock([]))
 
 
+@pytest.mark.parametrize("window_s", [0.15, 0.0001])
+def test_a_window_that_leaves_one_sample_gets_another(server: OddServer, window_s: float) -> None:
+    server.pages["/v2/models/stats"] = failing(server, times=2 if window_s > 0.1 else 0)
+    result = record(target(server, window_s), clock=clock([]))
+    assert len(result.snapshots) == 2
+    assert result.missed == (2 if window_s > 0.1 else 0)
+
+
+def test_a_stall_over_the_whole_window_is_an_error(server: OddServer) -> None:
+    server.pages["/v2/models/stats"] = failing(server, times=3)
+    with pytest.raises(ModelUnavailable, match="expected HTTP 200, got 500"):
+        record(target(server, 0.15), clock=clock([]))
+
+
 # Odd servers
+
+
+def telnet(handler: Any) -> None:
+    """Something that a terminal would obey."""
+    handler.wfile.write(b"\x1b[31mno HTTP at all\r\n\r\n")
 
 
 @pytest.mark.parametrize(
@@ -366,7 +393,8 @@ def test_a_server_that_goes_away_is_an_error(server: OddServer) -> None:
         (body("", 404), "got 404: HTTP 404"),
         (broken_off, "broke off|IncompleteRead"),
         (hung_up, "closed connection"),
-        (no_http, "no HTTP at all"),
+        (no_http, "expected HTTP/1.1, got HTTP/2; this looks like a gRPC port"),
+        (telnet, r"\?\[31mno HTTP at all"),
     ],
 )
 def test_an_odd_server_is_named(server: OddServer, reply: Reply, message: str) -> None:
@@ -375,6 +403,17 @@ def test_an_odd_server_is_named(server: OddServer, reply: Reply, message: str) -
         doctor(server)
     assert found.value.exit_code == 3
     assert len(str(found.value)) < 400
+
+
+def test_a_server_that_says_nothing_can_not_be_watched(
+    server: OddServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http.ask, "__defaults__", (None, 0.1, None))
+    monkeypatch.setattr(http.get_json, "__defaults__", (0.1,))
+    server.pages["/v2/models/stats"] = server.silence
+    with pytest.raises(ModelUnavailable, match="no answer within") as found:
+        doctor(server)
+    assert found.value.exit_code == 3
 
 
 @pytest.mark.parametrize("how", [OddServer.silence, OddServer.drip])
@@ -411,7 +450,47 @@ def test_metrics_that_are_none(server: OddServer) -> None:
         doctor(server, f"--metrics-url={server.address}")
 
 
-@pytest.mark.parametrize("url", ["https://h:8000", "h:port", "http://", "ftp://h"])
+def test_the_server_is_asked_before_its_metrics() -> None:
+    port, metrics = free_ports(2)
+    with pytest.raises(ModelUnavailable, match=f"{port}/v2: .*refused"):
+        run_with(f"--url=127.0.0.1:{port}", f"--metrics-url=127.0.0.1:{metrics}")
+
+
+def run_with(*arguments: str) -> int:
+    parser = ArgumentParser()
+    options.add_arguments(parser)
+    return options.run(parser.parse_args(arguments), io.StringIO(), io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metrics-url=http://:x"], "^--metrics-url http://:x: expected"),
+        (["--images=/nowhere"], "--images /nowhere: expected --probe N beside it"),
+        (["--probe=257"], "--probe 257: expected at most 256"),
+    ],
+)
+def test_a_command_line_that_means_nothing(
+    server: OddServer, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(ContractMismatch, match=message):
+        doctor(server, *arguments)
+    assert not server.asked
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h:8000",
+        "h:port",
+        "http://",
+        "ftp://h",
+        "grpc://h:8001",
+        "h:8000?x=1",
+        "h:8000#x",
+        "h:0",
+    ],
+)
 def test_a_url_that_is_none(url: str) -> None:
     parser = ArgumentParser()
     options.add_arguments(parser)

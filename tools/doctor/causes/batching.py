@@ -24,11 +24,11 @@ def _load(stage: Stage) -> str:
 
 
 def no_dynamic_batching(stage: Stage) -> Finding | None:
-    """Sure when requests wait for an instance that could have taken several at once."""
+    """Sure when several wait at a time for an instance that could have taken them at once."""
     config = stage.config
-    if config.batching is not None or config.is_sequence or config.max_batch_size < 2:
+    if not stage.runs_each_alone or config.max_batch_size < 2:
         return None
-    if not stage.is_crowded:
+    if not (stage.is_crowded or stage.lets_several_wait):
         return None
     return live.NO_DYNAMIC_BATCHING.at(
         stage.place, f"max_batch_size {config.max_batch_size}, no dynamic_batching; {_load(stage)}"
@@ -36,11 +36,26 @@ def no_dynamic_batching(stage: Stage) -> Finding | None:
 
 
 def max_batch_size_one(stage: Stage) -> Finding | None:
-    """Sure when requests wait, and one row is all that an execution may have."""
-    if stage.config.max_batch_size > 1 or stage.config.is_sequence or not stage.is_crowded:
+    """Sure when several wait at a time, and one row is all that an execution may have."""
+    if not stage.runs_each_alone or stage.config.max_batch_size > 1:
+        return None
+    if not (stage.is_crowded or stage.lets_several_wait):
         return None
     return live.MAX_BATCH_SIZE_ONE.at(
         stage.place, f"max_batch_size {stage.config.max_batch_size}; {_load(stage)}"
+    )
+
+
+def batching_off(stage: Stage) -> Finding | None:
+    """The configuration alone makes it sure; said where no two are known to have waited."""
+    if not stage.runs_each_alone or no_dynamic_batching(stage) or max_batch_size_one(stage):
+        return None
+    config = stage.config
+    how = "dynamic_batching" if config.batching else "no dynamic_batching"
+    return live.BATCHING_OFF.at(
+        stage.place,
+        f"max_batch_size {config.max_batch_size}, {how}; {stage.in_flight:.2f} requests in "
+        f"flight, which wait {1e3 * stage.queue_s:.1f} of {1e3 * stage.latency_s:.1f} ms",
     )
 
 

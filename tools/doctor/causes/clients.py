@@ -8,7 +8,7 @@ from tools.validate.rules import live
 
 HAND_OFF_S = 2e-3
 """Between Triton's threads, on a busy machine."""
-MIN_PARTS, MAX_PARTS = 5, 20
+MIN_PARTS = 5
 
 
 def sequential(stage: Stage) -> Finding | None:
@@ -16,10 +16,10 @@ def sequential(stage: Stage) -> Finding | None:
 
     A request from outside, such as a health check, may meet one of the client's now and then.
     """
-    if not stage.could_merge or stage.is_member:
+    if not (stage.could_merge or stage.runs_each_alone) or stage.is_member:
         return None
     waits = stage.queue_s - stage.config.delay_s > HAND_OFF_S + 0.05 * stage.latency_s
-    if waits or stage.merged > 1.02 or not _are_always(stage, 1):
+    if waits or stage.merged > 1.02 or not are_always(stage, 1):
         return None
     return live.SEQUENTIAL_CLIENT.at(
         stage.place,
@@ -35,7 +35,7 @@ def sequential_through(ensemble: Stage, members: tuple[Stage, ...]) -> Finding |
     waited_s = sum(max(0.0, member.queue_s - member.config.delay_s) for member in members)
     waits = waited_s > HAND_OFF_S * len(members) + 0.05 * ensemble.latency_s
     merged = any(member.merged > 1.02 for member in members)
-    if waits or merged or not _are_always(ensemble, 1):
+    if waits or merged or not are_always(ensemble, 1):
         return None
     return live.SEQUENTIAL_CLIENT.at(
         ensemble.place,
@@ -49,13 +49,14 @@ def too_few(stage: Stage) -> Finding | None:
 
     Each of N instances runs one and one more waits; only what waits beside that can be merged.
     """
-    if not stage.could_merge or stage.merged >= 1.1 or stage.is_member:
+    judged = stage.could_merge or stage.runs_each_alone
+    if not judged or stage.merged >= 1.1 or stage.is_member:
         return None
     callers = round(stage.in_flight)
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s
     if callers < 2 or callers > (stage.config.instances or 1) + 1 or not waits:
         return None
-    if not _are_always(stage, callers):
+    if not are_always(stage, callers) or _may_be_bursts(stage):
         return None
     return live.TOO_FEW_CLIENTS.at(
         stage.place,
@@ -64,25 +65,20 @@ def too_few(stage: Stage) -> Finding | None:
     )
 
 
-def _are_always(stage: Stage, callers: int) -> bool:
-    """Whether so many send again as soon as they are answered, and nobody else sends.
+def _may_be_bursts(stage: Stage) -> bool:
+    """Whether more may come at a time, and go one by one, since nothing merges them.
 
-    A part of the window may count what began before it, so its bound is a little higher.
+    Callers that never stop would keep the instances busy.
     """
+    idle = stage.utilisation is None or stage.utilisation < 0.9
+    return stage.runs_each_alone and (idle or stage.lets_several_wait)
+
+
+def are_always(stage: Stage, callers: int) -> bool:
+    """Whether so many send again as soon as they are answered, and nobody else sends."""
     if not callers - 0.3 <= stage.in_flight <= callers + 0.05:
         return False
-    parts = min(MAX_PARTS, int(stage.window_s / (4 * stage.latency_s))) if stage.latency_s else 0
-    if parts < MIN_PARTS:
-        return False
-    begin = stage.moments[0]
-    for moment in stage.moments[1:]:
-        passed_s = moment.at_s - begin.at_s
-        if passed_s >= stage.window_s / parts:
-            in_flight = (moment.counters.request_s - begin.counters.request_s) / passed_s
-            if in_flight > callers * (1.02 + 1.2 * stage.latency_s / passed_s):
-                return False
-            begin = moment
-    return True
+    return stage.parts >= MIN_PARTS and not stage.exceeds(callers)
 
 
 def light(stage: Stage) -> Finding | None:
@@ -97,15 +93,15 @@ def light(stage: Stage) -> Finding | None:
 
 
 def batched(stage: Stage) -> Finding | None:
-    """Sure when the mean request fills a batch."""
-    if not (stage.is_enough and stage.batches and _share(stage) >= 0.9):
+    """Sure when the mean request fills a batch, whether the server could merge others or not."""
+    if not (stage.is_enough and stage.config.max_batch_size > 1 and _share(stage) >= 0.9):
         return None
     return live.BATCHED_BY_CLIENT.at(stage.place, _sizes(stage))
 
 
 def do_not_fit(stage: Stage) -> Finding | None:
     """Sure when two mean requests exceed a batch, none is merged, and some wait."""
-    if not (stage.is_crowded and stage.batches and 0.5 < _share(stage) < 0.9):
+    if not (stage.is_crowded and stage.config.max_batch_size > 1 and 0.5 < _share(stage) < 0.9):
         return None
     return live.REQUESTS_DO_NOT_FIT.at(stage.place, _sizes(stage)) if stage.merged < 1.1 else None
 

@@ -35,12 +35,11 @@ def dead_stub(stage: Stage) -> Finding | None:
 
 
 def _fails_unexecuted(stage: Stage) -> bool:
-    return (
-        stage.config.backend == "python"
-        and _all_fail(stage)
-        and stage.seen.executions == 0
-        and set(stage.reasons or ()) == {"BACKEND"}
-    )
+    return _all_in_python(stage) and _all_fail(stage) and stage.seen.executions == 0
+
+
+def _all_in_python(stage: Stage) -> bool:
+    return stage.config.backend == "python" and set(stage.reasons or ()) == {"BACKEND"}
 
 
 def _all_fail(stage: Stage) -> bool:
@@ -55,12 +54,29 @@ def every_request_fails(stage: Stage) -> Finding | None:
 
 
 def some_requests_fail(stage: Stage) -> Finding | None:
-    """Sure when at least one in a hundred failed, and some succeeded."""
+    """Sure when at least one in a hundred failed, and some succeeded.
+
+    Fewer count where a process may be dead: it takes a second for each failure, so that the others
+    serve a hundred requests meanwhile.
+    """
     failures = stage.seen.failures
     few = failures < max(1, MIN_SHARE * (failures + stage.seen.requests))
+    few = few and not (_all_in_python(stage) and failures >= MIN_FAILURES)
     if stage.config.is_ensemble or not stage.seen.requests or few:
         return None
-    return live.SOME_REQUESTS_FAIL.at(stage.place, describe(stage))
+    return live.SOME_REQUESTS_FAIL.at(stage.place, describe(stage) + _of_a_stub(stage))
+
+
+def _of_a_stub(stage: Stage) -> str:
+    """What a dead process of several looks like; code that raises looks just so."""
+    if not _all_in_python(stage) or dead_stub(stage) is not None:
+        return ""
+    count = stage.config.instances or 1
+    which = "the Python process" if count == 1 else f"one of the {count} Python processes"
+    return (
+        f"; {which} may be dead, or the model's code raises: --probe {min(64, 8 * count)} "
+        "tells, best while no other traffic runs"
+    )
 
 
 def describe(stage: Stage) -> str:

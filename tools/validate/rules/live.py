@@ -12,7 +12,9 @@ NO_TRAFFIC = Rule(
     Severity.WARNING,
     "No request ended in the window on any model that was watched, so nothing can be judged.",
     _STATISTICS,
-    "Run the doctor again while the traffic that you ask about is running.",
+    "Run the doctor again while the traffic that you ask about is running. If it was, read what "
+    "clients are answered: requests that the server refuses before it queues them (HTTP 400, gRPC "
+    "INVALID_ARGUMENT: a wrong shape, too many rows, no correlation id) are in no counter.",
 )
 IDLE_MODEL = Rule(
     "D002",
@@ -20,7 +22,8 @@ IDLE_MODEL = Rule(
     Severity.NOTE,
     "This model had no traffic in the window, though others had; nothing is said about it.",
     _STATISTICS,
-    "Nothing, or watch it while it has traffic.",
+    "Nothing, or watch it while it has traffic; if clients do call it, read what they are "
+    "answered, since requests that are refused before the queue are in no counter.",
 )
 NOT_ENOUGH_TRAFFIC = Rule(
     "D003",
@@ -93,7 +96,8 @@ NO_DYNAMIC_BATCHING = Rule(
     "D201",
     "no-dynamic-batching",
     Severity.ERROR,
-    "Requests wait for a busy instance, and without dynamic_batching each runs alone.",
+    "Several requests at a time wait for a busy instance, and without dynamic_batching each runs "
+    "alone.",
     "The configuration that the server reports; requests waiting and utilisation of the window. "
     "Source: core backend_model.cc, the default scheduler.",
     "Add dynamic_batching { } to the configuration of this stage.",
@@ -102,7 +106,8 @@ MAX_BATCH_SIZE_ONE = Rule(
     "D202",
     "max-batch-size-one",
     Severity.WARNING,
-    "Requests wait for a busy instance, and max_batch_size of 0 or 1 lets only one run at a time.",
+    "Several requests at a time wait for a busy instance, and max_batch_size of 0 or 1 lets each "
+    "run alone.",
     "The configuration that the server reports; requests waiting and utilisation of the window.",
     "Export the model with a free first dimension and set max_batch_size to 2 or more.",
 )
@@ -164,15 +169,28 @@ UNEXPLAINED = Rule(
     "Requests for each execution against requests waiting.",
     "Look for a custom batching library, a rate limiter, or a shape tensor; then ask its authors.",
 )
+BATCHING_OFF = Rule(
+    "D209",
+    "batching-off",
+    Severity.NOTE,
+    "No two requests can share an execution: the stage has no dynamic_batching, or a "
+    "max_batch_size of 0 or 1. Hardly ever did two wait together, so little is lost at this load.",
+    "The configuration that the server reports; requests waiting in the window.",
+    "Before the load grows, add dynamic_batching { } and a max_batch_size of 2 or more; without "
+    "others that wait it changes nothing.",
+)
 DELAY_IN_VAIN = Rule(
     "D301",
     "delay-in-vain",
     Severity.WARNING,
-    "Each request waits for max_queue_delay_microseconds beside an idle instance, and no other "
-    "comes in that time.",
-    "Queue time near the delay, batches of one request, low utilisation. "
+    "Requests wait for max_queue_delay_microseconds beside an idle instance, and in that time none "
+    "comes to join them: each is alone, or all were there when the delay began.",
+    "Queue time near the delay, low utilisation; of several in a batch each waits nearly all of "
+    "it, which independent arrivals do not, and it is longer than an execution. "
     "Source: core dynamic_batch_scheduler.cc: an idle instance does not end the delay.",
-    "Set max_queue_delay_microseconds to 0: a busy instance lets a batch gather by itself.",
+    "Set max_queue_delay_microseconds to 0: a busy instance lets a batch gather by itself. Where "
+    "callers return together, put their number into preferred_batch_size instead, with a delay of "
+    "2000; a batch that is full does not wait.",
 )
 PREFERRED_UNREACHED = Rule(
     "D302",
@@ -231,7 +249,8 @@ DEAD_STUB = Rule(
     "D501",
     "dead-stub",
     Severity.ERROR,
-    "The model says that it is ready, and its Python process is dead: every request fails.",
+    "The model says that it is ready, and a Python process of it is dead: every request that comes "
+    "to that instance fails.",
     "All requests fail in the backend without an execution being counted, or an answer says so.",
     "Load the model again (Triton keeps the others), then read the log for what ended the process.",
 )
@@ -250,7 +269,8 @@ SOME_REQUESTS_FAIL = Rule(
     "A share of the requests failed; failed executions blur the figures above.",
     "Statistics, and the reason that nv_inference_request_failure gives.",
     "Read the errors at the client or in the server's log; for REJECTED, compare the timeout with "
-    "the time of an execution.",
+    "the time of an execution; for BACKEND on a Python model, run the doctor with --probe, "
+    "best without other traffic: one of its processes may be dead, while the others go on.",
 )
 NOT_READY = Rule(
     "D504",
