@@ -6,12 +6,14 @@ import io
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 
 from ensemble.errors import ContractMismatch
 from tests.validate.zoo import Sketch, node
 from tests.validate.zoo_broken import declaring
 from tests.validate.zoo_good import cnn
+from tools.validate import releases
 from tools.validate.options import ValidateOptions
 from tools.validate.run import validate
 
@@ -92,3 +94,12 @@ def test_a_mended_model_is_for_the_release_that_is_asked_for(tmp_path: Path) -> 
     validate(ValidateOptions(triton="25.08", **asked), said, io.StringIO())  # type: ignore[arg-type]
     assert "is now 'batch'" in said.getvalue()
     assert out.exists()
+
+
+def test_the_cpu_target_runs_in_the_onnx_runtime_that_is_installed(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    model = onnx.load_from_string(cnn(tmp_path))
+    model.ir_version = releases.installed().takes.ir_version
+    path.write_bytes(model.SerializeToString())
+    assert "O004" in codes(repository=None, models=(path,), select=("O",), target="gpu")
+    assert "O004" not in codes(repository=None, models=(path,), select=("O",), target="cpu")

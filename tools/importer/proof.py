@@ -7,7 +7,7 @@ from pathlib import Path
 from ensemble.errors import CheckFailed
 from tools.validate.findings import Severity
 from tools.validate.model import ModelUnderTest, check_model
-from tools.validate.releases import DEFAULT_RELEASE, RELEASES, Release, release, takes
+from tools.validate.releases import DEFAULT_RELEASE, installed, release
 
 
 def prove(onnx: Path, max_batch_size: int, target: str) -> None:
@@ -28,14 +28,3 @@ def prove(onnx: Path, max_batch_size: int, target: str) -> None:
     if errors:
         lines = (f"{e.rule.code} {e.rule.name}: {e.message}. {e.rule.mend}" for e in errors)
         raise CheckFailed(f"{onnx} can't be served in batches:\n" + "\n".join(lines))
-
-
-def installed() -> Release:
-    """A release that takes what the installed ONNX Runtime takes; the newest where none does.
-
-    What that one lets pass, the installed ONNX Runtime has loaded already.
-    """
-    import onnxruntime
-
-    here = takes(onnxruntime.__version__)
-    return next((one for one in RELEASES if one.takes == here), RELEASES[-1])

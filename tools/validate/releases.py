@@ -132,3 +132,14 @@ def takes(onnxruntime: str) -> Takes | None:
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+def installed() -> Release:
+    """The first release that takes what the ONNX Runtime installed here takes, or the newest.
+
+    The CPU target hosts that one in the Python backend, whatever the server's release.
+    """
+    import onnxruntime
+
+    here = takes(onnxruntime.__version__)
+    return next((one for one in RELEASES if one.takes == here), RELEASES[-1])

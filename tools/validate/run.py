@@ -12,7 +12,7 @@ from tools.validate.configurations import check_models, read_file, read_reposito
 from tools.validate.findings import Finding, Severity
 from tools.validate.options import ValidateOptions
 from tools.validate.polled import Model
-from tools.validate.releases import Release, release
+from tools.validate.releases import Release, installed, release
 from tools.validate.report import FORMATS, ordered
 from tools.validate.target import Target
 
@@ -44,6 +44,7 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
     """Everything that can be found, of the families that are wanted."""
     of = release(options.triton)
     major, minor, *_ = map(int, of.server.split("."))
+    runs_in = installed() if options.target == "cpu" and selection.wants("O") else of
     memory_bytes = options.memory_mb * 10**6
     target = Target(options.target, (major, minor), options.slo_p95_ms)
     for path in options.configs:
@@ -54,13 +55,13 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
         if not path.is_file():
             raise ContractMismatch(f"--model: expected a file, got {path}")
         if selection.wants("O"):
-            yield from _onnx_file(path, of, memory_bytes, say)
+            yield from _onnx_file(path, runs_in, memory_bytes, say)
     if options.repository is not None:
         models, findings = read_repository(options.repository, target, options.profile)
         yield from findings
         yield from check_models(models)
         if selection.wants("O"):
-            yield from _onnx(models, of, memory_bytes, say)
+            yield from _onnx(models, runs_in, memory_bytes, say)
         if selection.wants("P"):
             yield from _images(options, options.repository, say)
 
