@@ -280,8 +280,8 @@ CASES = [
         (stage(config(max_batch_size=1), sizes={1: 140}, queue_s=0.05),),
     ),
     Case(
-        by_config.batching_off,
-        live.BATCHING_OFF,
+        by_config.each_runs_alone,
+        live.EACH_RUNS_ALONE,
         stage(unbatched(), sizes={1: 140}, queue_s=0.01),
         (
             stage(unbatched(), **APART),  # D201 says more
@@ -293,8 +293,8 @@ CASES = [
         ),
     ),
     Case(
-        by_config.batching_off,
-        live.BATCHING_OFF,
+        by_config.each_runs_alone,
+        live.EACH_RUNS_ALONE,
         stage(config(max_batch_size=0), sizes={1: 195}, queue_s=0.05),
         (),
     ),
