@@ -214,7 +214,7 @@ CASES = [
             stage(sizes={1: 195}, queue_s=0.08),  # more than two now and then
             stage(sizes={8: 195}, rows=8, queue_s=0.05),  # two would not fit anyway
             stage(sizes={2: 195}, queue_s=0.0),
-            stage(sizes={1: 120, 2: 45}, queue_s=0.05, execution_s=0.06),  # they meet as a rule
+            stage(sizes={1: 110, 2: 45}, queue_s=0.042, execution_s=0.0545),  # they meet as a rule
             stage(config(instances=2), sizes={1: 390}),  # none waits: an instance each
             stage(sizes={1: 195}, queue_s=0.05, is_member=True),
             stage(unbatched(is_sequence=True), sizes={1: 195}, queue_s=0.05),
