@@ -166,7 +166,7 @@ def _verdict(diagnoses: Sequence[Diagnosis]) -> str:
 
 
 def _is_off(found: Sequence[Finding]) -> bool:
-    return any(finding.rule is live.BATCHING_OFF for finding in found)
+    return any(finding.rule is live.EACH_RUNS_ALONE for finding in found)
 
 
 def _counted(counts: dict[Severity, int]) -> Iterator[str]:

@@ -214,6 +214,7 @@ CASES = [
             stage(sizes={1: 195}, queue_s=0.08),  # more than two now and then
             stage(sizes={8: 195}, rows=8, queue_s=0.05),  # two would not fit anyway
             stage(sizes={2: 195}, queue_s=0.0),
+            stage(sizes={1: 110, 2: 45}, queue_s=0.042, execution_s=0.0545),  # they meet as a rule
             stage(config(instances=2), sizes={1: 390}),  # none waits: an instance each
             stage(sizes={1: 195}, queue_s=0.05, is_member=True),
             stage(unbatched(is_sequence=True), sizes={1: 195}, queue_s=0.05),
@@ -224,6 +225,12 @@ CASES = [
         live.SEQUENTIAL_CLIENT,
         stage(unbatched(), sizes={1: 190}),
         (stage(unbatched(), sizes={8: 190}, rows=8), stage(unbatched(), sizes={1: 100})),
+    ),
+    Case(
+        clients.too_few,
+        live.TOO_FEW_CLIENTS,
+        stage(sizes={1: 135, 2: 25}, queue_s=0.04, execution_s=0.0625),  # now and then together
+        (),
     ),
     Case(
         clients.too_few,
@@ -280,8 +287,8 @@ CASES = [
         (stage(config(max_batch_size=1), sizes={1: 140}, queue_s=0.05),),
     ),
     Case(
-        by_config.batching_off,
-        live.BATCHING_OFF,
+        by_config.each_runs_alone,
+        live.EACH_RUNS_ALONE,
         stage(unbatched(), sizes={1: 140}, queue_s=0.01),
         (
             stage(unbatched(), **APART),  # D201 says more
@@ -293,8 +300,8 @@ CASES = [
         ),
     ),
     Case(
-        by_config.batching_off,
-        live.BATCHING_OFF,
+        by_config.each_runs_alone,
+        live.EACH_RUNS_ALONE,
         stage(config(max_batch_size=0), sizes={1: 195}, queue_s=0.05),
         (),
     ),

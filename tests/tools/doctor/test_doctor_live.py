@@ -99,7 +99,7 @@ EXPECTED: dict[str, set[str]] = {
     "two_callers": {"too-few-clients"},
     "healthy": set(),
     "unbatched": {"no-dynamic-batching"},
-    "unbatched_two": {"too-few-clients", "batching-off"},
+    "unbatched_two": {"too-few-clients", "each-runs-alone"},
     "single": {"max-batch-size-one"},
     "wide": {"more-instances-than-load"},
     "shapes": {"shapes-apart"},

@@ -35,7 +35,7 @@ CAUSES: tuple[Cause, ...] = (
     batching.alternating_cohorts,
     batching.preferred_caps_batch,
     batching.unexplained,
-    batching.batching_off,
+    batching.each_runs_alone,
     delay.in_vain,
     delay.preferred_unreached,
     queues.late_mode_stalls,

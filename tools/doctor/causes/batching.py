@@ -46,13 +46,13 @@ def max_batch_size_one(stage: Stage) -> Finding | None:
     )
 
 
-def batching_off(stage: Stage) -> Finding | None:
+def each_runs_alone(stage: Stage) -> Finding | None:
     """The configuration alone makes it sure; said where no two are known to have waited."""
     if not stage.runs_each_alone or no_dynamic_batching(stage) or max_batch_size_one(stage):
         return None
     config = stage.config
     how = "dynamic_batching" if config.batching else "no dynamic_batching"
-    return live.BATCHING_OFF.at(
+    return live.EACH_RUNS_ALONE.at(
         stage.place,
         f"max_batch_size {config.max_batch_size}, {how}; {stage.in_flight:.2f} requests in "
         f"flight, which wait {1e3 * stage.queue_s:.1f} of {1e3 * stage.latency_s:.1f} ms",

@@ -9,6 +9,8 @@ from tools.validate.rules import live
 HAND_OFF_S = 2e-3
 """Between Triton's threads, on a busy machine."""
 MIN_PARTS = 5
+MEET_BY_CHANCE = 1.25
+"""Requests an execution of two callers that a busy machine brings together now and then."""
 
 
 def sequential(stage: Stage) -> Finding | None:
@@ -50,7 +52,7 @@ def too_few(stage: Stage) -> Finding | None:
     Each of N instances runs one and one more waits; only what waits beside that can be merged.
     """
     judged = stage.could_merge or stage.runs_each_alone
-    if not judged or stage.merged >= 1.1 or stage.is_member:
+    if not judged or stage.merged >= MEET_BY_CHANCE or stage.is_member:
         return None
     callers = round(stage.in_flight)
     waits = stage.queue_s - stage.config.delay_s > 0.1 * stage.latency_s

@@ -169,9 +169,9 @@ UNEXPLAINED = Rule(
     "Requests for each execution against requests waiting.",
     "Look for a custom batching library, a rate limiter, or a shape tensor; then ask its authors.",
 )
-BATCHING_OFF = Rule(
+EACH_RUNS_ALONE = Rule(
     "D209",
-    "batching-off",
+    "each-runs-alone",
     Severity.NOTE,
     "No two requests can share an execution: the stage has no dynamic_batching, or a "
     "max_batch_size of 0 or 1. Hardly ever did two wait together, so little is lost at this load.",
