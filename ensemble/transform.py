@@ -7,14 +7,14 @@ neither has a constant of its own.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+import struct
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ensemble.errors import ContractMismatch
 
@@ -114,13 +114,21 @@ class Transform:
         least, most = _STDS
         fits = all(least <= std <= most for std in self.std)
         _require(fits, "std", f"{least:.3g} to {most:.3g}, as float32 has them", self.std)
-        with np.errstate(all="ignore"):
-            mean, std = (np.array(levels).astype(np.float32) for levels in (self.mean, self.std))
-            levels = np.arange(256, dtype=np.float32)[:, None]
-            pixels = ((levels - mean) / std).astype(_NUMPY[self.dtype])
-        apart = bool((pixels[1:] > pixels[:-1]).all() and np.isfinite(pixels).all())
+        apart = all(map(self._keeps_apart, self.mean, self.std))
         expected = f"such that all levels of 0..255 stay finite and apart in {self.dtype}"
         _require(apart, "mean and std", expected, (self.mean, self.std))
+
+    def _keeps_apart(self, mean: float, std: float) -> bool:
+        """Whether each level of a channel gives another finite number."""
+        try:
+            mean, std = _rounded(mean, "f"), _rounded(std, "f")
+            pixels = [
+                _rounded(_rounded(_rounded(level - mean, "f") / std, "f"), _STRUCT[self.dtype])
+                for level in range(256)
+            ]
+        except OverflowError:
+            return False
+        return all(low < high < math.inf for low, high in itertools.pairwise(pixels))
 
     @property
     def pixels_shape(self) -> tuple[int, int, int]:
@@ -231,7 +239,7 @@ def checked_fields(data: Any, source: str) -> dict[str, Any]:
 
 def _is_number(value: object) -> bool:
     try:
-        return isinstance(value, (int, float)) and type(value) is not bool and isfinite(value)
+        return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
     except OverflowError:  # a whole number beyond every float
         return False
 
@@ -264,10 +272,18 @@ _CHOICES = {
     "dtype": DTYPES,
     "rounding": ROUNDINGS,
 }
-_NUMPY = {"FP32": np.float32, "FP16": np.float16}
-_STDS = float(np.finfo(np.float32).tiny), 1 / float(np.finfo(np.float32).tiny)
+_STRUCT = {"FP32": "f", "FP16": "e"}
+_STDS = 2.0**-126, 2.0**126
 """Such that std and 1 / std, which DALI multiplies by, are normal numbers of float32."""
 _SHOWN = 200
+
+
+def _rounded(value: float, kind: str) -> float:
+    """As a float32 (``f``) or a float16 (``e``) has it; OverflowError where it can't.
+
+    In plain Python, since every command and every probe imports this.
+    """
+    return float(struct.unpack(kind, struct.pack(kind, value))[0])
 
 
 def _require(holds: bool, name: str, expected: str, got: object) -> None:
