@@ -21,6 +21,14 @@ SAMPLES = ROOT / "samples"
 START_TIMEOUT_S = 120.0
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-case",
+        action="store_true",
+        help="have the real server judge every repository of the validator's corpus, minutes",
+    )
+
+
 @dataclass(frozen=True)
 class RunningServer:
     """A ``tandem serve`` of this test run."""

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.validate.corpus import Case, cases
-from tests.validate.live import judge
+from tests.validate.live import LOAD_TIMEOUT_S, judge
 from tools.validate.configurations import check_models, read_repository
 from tools.validate.findings import Finding, Severity
 from tools.validate.target import Target
 
 CASES = cases()
-PATIENCE_S = 8.0
+PATIENCE_S = 5.0
 SERVERS = 8  # most of a load is waiting for a stub to start and stop
 
 
@@ -39,11 +39,19 @@ def test_there_are_enough_of_both_kinds(tmp_path: Path) -> None:
     assert families == {"S", "C", "R", "E"}
 
 
+def chosen(folder: Path, every: bool) -> list[Case]:
+    """All that the validator faults; of those that it passes, which take long to load, a third."""
+    answering = [case for case in CASES if not case.hangs]
+    passed = [case for case in answering if not errors(case, folder / case.name)]
+    left_out = set() if every else set(passed) - set(passed[::3])
+    return [case for case in answering if case not in left_out]
+
+
 def judged(todo: list[Case], folder: Path) -> dict[str, str]:
     """Why one server after the other refuses each case; empty where it loads.
 
-    The wheel's server itself sometimes fails while a stub starts, so a case whose server does not
-    answer is asked once more of a fresh one.
+    The wheel's server itself sometimes hangs while a stub starts or ends, so a case whose server
+    does not answer is asked once more of a fresh one, with more patience.
     """
     verdicts: dict[str, str] = {}
     waiting = [*todo]
@@ -52,8 +60,9 @@ def judged(todo: list[Case], folder: Path) -> dict[str, str]:
             while waiting:
                 case = waiting.pop(0)
                 case.write(running.repository)
+                patience_s = LOAD_TIMEOUT_S if case.name in verdicts else LOAD_TIMEOUT_S / 3
                 try:
-                    verdicts[case.name] = running.refuses(case.name)
+                    verdicts[case.name] = running.refuses(case.name, patience_s)
                 except (OSError, http.client.HTTPException) as error:
                     if case.name not in verdicts:
                         waiting.append(case)
@@ -65,8 +74,11 @@ def judged(todo: list[Case], folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.server
-def test_what_the_server_refuses_is_an_error_and_nothing_else_is(tmp_path: Path) -> None:
-    todo = [case for case in CASES if not case.hangs]
+def test_what_the_server_refuses_is_an_error_and_nothing_else_is(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    todo = chosen(tmp_path / "chosen", bool(pytestconfig.getoption("--every-case")))
+    assert len(todo) >= 300
     with ThreadPoolExecutor(SERVERS) as pool:
         parts = [todo[n::SERVERS] for n in range(SERVERS)]
         folders = [tmp_path / f"judges{n}" for n in range(SERVERS)]

@@ -33,6 +33,8 @@ HANGS = frozenset(
         "r_vemptydir",
         "r_vneg",
         "r_vsp",
+        "s_dmf_dir",
+        "s_w_optmiss",
     }
 )
 """Of these a live 2.51 dies or stops answering."""
