@@ -8,6 +8,7 @@ from types import ModuleType
 from ensemble.errors import ContractMismatch
 from tools.validate.findings import Rule
 from tools.validate.rules import (
+    advice,
     configuration,
     ensemble,
     live,
@@ -18,15 +19,15 @@ from tools.validate.rules import (
 )
 
 FAMILIES = {
-    "S": syntax,
-    "C": configuration,
-    "R": repository,
-    "E": ensemble,
-    "O": onnx,
-    "P": preprocessing,
-    "D": live,
+    "S": (syntax,),
+    "C": (configuration, advice),
+    "R": (repository,),
+    "E": (ensemble,),
+    "O": (onnx,),
+    "P": (preprocessing,),
+    "D": (live,),
 }
-"""First letter of the codes, and the module that holds the texts."""
+"""First letter of the codes, and the modules that hold the texts."""
 
 
 def _rules(module: ModuleType) -> list[Rule]:
@@ -34,7 +35,7 @@ def _rules(module: ModuleType) -> list[Rule]:
 
 
 RULES: dict[str, Rule] = {
-    rule.code: rule for module in FAMILIES.values() for rule in _rules(module)
+    rule.code: rule for modules in FAMILIES.values() for one in modules for rule in _rules(one)
 }
 
 

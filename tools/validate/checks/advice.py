@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
-from tools.validate.rules import configuration as rules
+from tools.validate.rules import advice as rules
 from tools.validate.rules import repository as generated
 
 _RAGGED_TYPES = ("python", "dali")

@@ -10,6 +10,7 @@ from typing import Any
 from tools.validate.checks.sequences import name_of
 from tools.validate.findings import Finding, Place
 from tools.validate.polled import PLATFORM_OF, Model
+from tools.validate.rules import advice
 from tools.validate.rules import configuration as rules
 
 # A platform is compared with the backend only for these.
@@ -83,7 +84,7 @@ def _accelerators(model: Model) -> Iterator[Finding]:
     for field, known in _ACCELERATORS.items():
         for n, accelerator in enumerate(getattr(accelerators, field)):
             if accelerator.name not in known:
-                yield rules.ACCELERATOR.at(
+                yield advice.ACCELERATOR.at(
                     model.place(f"optimization.execution_accelerators.{field}[{n}].name"),
                     f"{field}: expected {' or '.join(known)}, got {accelerator.name!r}",
                 )
@@ -95,7 +96,7 @@ def _resources(model: Model) -> Iterator[Finding]:
         for resource in group.rate_limiter.resources:
             is_global = bool(getattr(resource, "global"))
             if ways.setdefault(resource.name, is_global) != is_global:
-                yield rules.RESOURCE_BOTH_WAYS.at(
+                yield advice.RESOURCE_BOTH_WAYS.at(
                     model.place(f"instance_group[{n}].rate_limiter"),
                     f"resource {resource.name}: expected it global everywhere or nowhere, got both",
                 )
@@ -165,7 +166,7 @@ def _library(model: Model) -> Iterator[Finding]:
         return
     near = difflib.get_close_matches(backend, known, n=1)
     sure = near or model.target.name == "cpu"
-    rule = rules.NO_BACKEND if sure else rules.BACKEND_UNKNOWN
+    rule = rules.NO_BACKEND if sure else advice.BACKEND_UNKNOWN
     yield rule.at(
         model.place("backend", "platform"),
         f"expected a backend of {model.target} ({', '.join(near or known)}), got {backend}",

@@ -9,6 +9,7 @@ from typing import Any
 from tools.validate.checks.sequences import type_name
 from tools.validate.findings import Finding, Place
 from tools.validate.polled import Model
+from tools.validate.rules import advice
 from tools.validate.rules import configuration as rules
 
 TENSORRT = "tensorrt"
@@ -27,7 +28,7 @@ def check(model: Model) -> Iterator[Finding]:
         first: dict[str, int] = {}
         for n, tensor in enumerate(tensors):
             if tensor.name and first.setdefault(tensor.name, n) != n:
-                yield rules.DUPLICATE_TENSOR.at(
+                yield advice.DUPLICATE_TENSOR.at(
                     model.place(f"{group}[{n}]"), f"{group} {tensor.name}: expected once, got again"
                 )
     if model.backend == "dali":
@@ -92,12 +93,12 @@ def _format(model: Model, where: str, tensor: Any) -> Iterator[Finding]:
     if layout not in _SHAPED or len(tensor.dims) == 3:
         return
     dims = list(tensor.dims)
-    advice = ""
+    hint = ""
     if len(dims) == 4 and dims[0] in (1, -1, model.config.max_batch_size):
-        advice = f": drop the first dim, {dims[0]}, which is the batch"
+        hint = f": drop the first dim, {dims[0]}, which is the batch"
     yield rules.FORMAT_DIMS.at(
         model.place(f"{where}.dims", where),
-        f"{tensor.name}: expected 3 dims for {layout}, got {dims}{advice}",
+        f"{tensor.name}: expected 3 dims for {layout}, got {dims}{hint}",
     )
 
 
