@@ -43,6 +43,7 @@ Array = np.ndarray[Any, Any]
 _ITEMS = 8
 _FEW = 4  # items of the runs with bad neighbours
 _PROMISED = 7  # images in a batch that is tried whatever it costs
+_STAGES = 3  # each with what the measured batch did not show
 _ARENA = 2  # ONNX Runtime's memory grows by doubling
 _SMALL = 8  # above this many images a run costs seconds: one relation, which holds the others
 _BLOCKED = "ONNX Runtime may block a batch differently, and so round its sums differently"
@@ -99,7 +100,7 @@ def _affordable(stages: Stages, encoded: Sequence[bytes], memory_bytes: int) -> 
     stages.chain([batch[0][:1]])  # what a first run keeps is not a batch's
     growth = memory.growth_bytes(lambda: stages.chain(batch)) / promised
     free = memory.allowed_bytes(stages.model_bytes, memory_bytes)
-    free -= memory.SPARE_BYTES + memory.resident_bytes()
+    free -= _STAGES * memory.SPARE_BYTES + memory.resident_bytes()
     more = int(free / max(_ARENA * growth, 1))
     return min(stages.max_batch_size, promised + max(0, more))
 
