@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tools.serve import process
@@ -42,3 +43,24 @@ def wait_for_lines(log_file: Path) -> None:
     while log_file.read_bytes().count(b"\n") < 2:
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
+
+
+NAME_ONLY = """
+import subprocess, time
+subprocess.Popen(["triton_python_backend_stub"], executable="/bin/cat", stdin=subprocess.PIPE)
+print("begun", flush=True)
+print("begun", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_stub_that_shows_its_name_only_is_passed_over(tmp_path: Path) -> None:
+    log_file = tmp_path / "tandem.log"
+    server = ServerProcess([sys.executable, "-c", NAME_ONLY], dict(os.environ), log_file, "none")
+    try:
+        wait_for_lines(log_file)
+        (child,) = psutil.Process(server.pid).children()
+        assert child.cmdline() == ["triton_python_backend_stub"]
+        assert server.stubs() == []
+    finally:
+        server.kill()

@@ -89,8 +89,9 @@ class ServerProcess:
                 continue
             # ... stub MODEL.PY PREFIX-UUID SIZE GROWTH PARENT BACKEND OFFSET INSTANCE RUNTIME
             # The one that completes a configuration is named like the model: no instance.
+            # One that has just begun or is about to end may show its name only.
             is_stub = alive and words and words[0].endswith("triton_python_backend_stub")
-            if is_stub and _INSTANCE.fullmatch(words[-2]):
+            if is_stub and len(words) > 1 and _INSTANCE.fullmatch(words[-2]):
                 found.append(Stub(words[-2], started_s, child))
         return sorted(found, key=lambda stub: stub.started_s)
 
