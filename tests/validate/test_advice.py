@@ -180,3 +180,41 @@ def test_on_a_cpu_the_gpu_repository_is_told_what_is_left_over() -> None:
     found = findings_in(COMMITTED, Target("cpu"))
     assert codes(found) == {"C041", "C043"}
     assert all("tandem export --target cpu" in finding.rule.mend for finding in found)
+
+
+ONNX = BASE.replace('"python"', '"onnxruntime"')
+ACCELERATOR = 'optimization {{ execution_accelerators {{ {} {{ name: "{}" }} }} }}\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "bad", "good"),
+    [
+        (
+            "C052",
+            BASE.replace('"python"', '"tensorrt"') + "instance_group { kind: KIND_CPU }",
+            BASE.replace('"python"', '"tensorrt"') + "instance_group { kind: KIND_GPU }",
+        ),
+        (
+            "C123",
+            ONNX + ACCELERATOR.format("gpu_execution_accelerator", "tensorflow"),
+            ONNX + ACCELERATOR.format("gpu_execution_accelerator", "tensorrt"),
+        ),
+        (
+            "C123",
+            ONNX + ACCELERATOR.format("cpu_execution_accelerator", "tensorrt"),
+            ONNX + ACCELERATOR.format("cpu_execution_accelerator", "openvino"),
+        ),
+        ("C124", BASE.replace('"python"', '"mine"'), BASE),
+        ("C043", BASE.replace('"python"', '"pyhton"'), BASE.replace('"python"', '"mine"')),
+    ],
+)
+def test_what_only_the_gpu_target_has(code: str, bad: str, good: str, tmp_path: Path) -> None:
+    assert code in codes(findings_of(bad, tmp_path, Target("gpu")))
+    assert code not in codes(findings_of(good, tmp_path, Target("gpu")))
+
+
+def test_a_member_that_its_backend_completes_is_noted(tmp_path: Path) -> None:
+    untyped = 'backend: "onnxruntime"\nmax_batch_size: 8\n'
+    root = ensemble(tmp_path / "untyped", FIRST, untyped)
+    assert "E105" in codes(findings_in(root, Target("gpu")))
+    assert "E105" not in codes(findings_in(ensemble(tmp_path / "typed", FIRST, SECOND)))

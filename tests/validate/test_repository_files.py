@@ -115,3 +115,18 @@ def test_a_configuration_that_is_no_file_is_named_and_not_waited_for(model: Path
 def test_the_class_is_found_as_an_import_would(source: str, good: bool, model: Path) -> None:
     (model / "1" / "model.py").write_text(source, encoding="utf-8")
     assert ("R004" not in codes(findings_in(model.parent))) is good
+
+
+@pytest.mark.parametrize(("wanted", "named"), [("[1, 3]", True), ("[1]", False)])
+def test_a_version_that_is_asked_for_and_not_there_is_named(
+    wanted: str, named: bool, model: Path
+) -> None:
+    policy = f"version_policy {{ specific {{ versions: {wanted} }} }}\n"
+    config = model / "config.pbtxt"
+    config.write_text(config.read_text(encoding="utf-8") + policy, encoding="utf-8")
+    assert ("R102" in codes(findings_in(model.parent))) is named
+
+
+def test_a_model_that_can_not_execute_is_named(model: Path) -> None:
+    (model / "1" / "model.py").write_text("class TritonPythonModel: pass\n", encoding="utf-8")
+    assert codes(findings_in(model.parent)) == {"R107"}
