@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 
 
 def positive(text: str) -> int:
@@ -31,3 +32,8 @@ def _time(text: str, unit: str) -> float:
 def milliseconds(text: str) -> float:
     """A time above 0."""
     return _time(text, "milliseconds")
+
+
+def default_instances(target: str) -> int:
+    """Instances of the classifier unless told: one a core where it runs on them."""
+    return len(os.sched_getaffinity(0)) if target == "cpu" else 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import logging
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import seconds
+from tools.arguments import default_instances, seconds
 
 if TYPE_CHECKING:
     from ensemble.model_config import Deployment
@@ -104,13 +103,13 @@ def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
 def _deployment(options: argparse.Namespace) -> Deployment:
     from ensemble.model_config import Deployment
 
-    cores = len(os.sched_getaffinity(0)) if options.target == "cpu" else 1
+    default = default_instances(options.target)
     return Deployment(
         target=options.target,
         profile=options.profile,
         max_batch_size=options.max_batch_size,
         top_k=options.top_k,
-        instances=cores if options.instances is None else options.instances,
+        instances=default if options.instances is None else options.instances,
         preprocess=options.preprocess,
         classifier=options.classifier,
     )

@@ -14,7 +14,7 @@ from ensemble.errors import ContractMismatch
 from tests.validate.zoo import IMAGE, ROWS, Sketch, node, weight, whole
 from tests.validate.zoo_broken import declaring, flattening, noting
 from tests.validate.zoo_good import HEAD_WEIGHTS, cnn, external
-from tools.validate.findings import failed
+from tools.validate.findings import errors
 from tools.validate.model import ModelUnderTest, check_model
 from tools.validate.model.mend import fix
 
@@ -36,7 +36,7 @@ def test_the_result_batches_and_answers_alike(tmp_path: Path, sketch, batch: int
     path = written(tmp_path, declaring(sketch(batch), batch, batch))
     changes = fix(path, tmp_path / "mended.onnx")
     assert changes[0] == f"'x': first dimension {batch} is now 'batch'"
-    assert not failed(tuple(check_model(ModelUnderTest(tmp_path / "mended.onnx"))))
+    assert not errors(check_model(ModelUnderTest(tmp_path / "mended.onnx")))
     image = np.random.default_rng(0).normal(size=(batch, 3, 8, 8)).astype(np.float32)
     np.testing.assert_array_equal(answer(path, image), answer(tmp_path / "mended.onnx", image))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mended.onnx", "model.onnx"]
@@ -111,7 +111,7 @@ def test_a_deeper_fault_is_refused(tmp_path: Path, content) -> None:
 def test_a_shape_noted_inside_is_left_out(tmp_path: Path) -> None:
     changes = fix(written(tmp_path, noting), tmp_path / "mended.onnx")
     assert changes == ("the shapes noted for 1 tensors inside are left out",)
-    assert not failed(tuple(check_model(ModelUnderTest(tmp_path / "mended.onnx"))))
+    assert not errors(check_model(ModelUnderTest(tmp_path / "mended.onnx")))
 
 
 def test_another_models_weights_stay(tmp_path: Path) -> None:

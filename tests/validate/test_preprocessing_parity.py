@@ -17,7 +17,7 @@ from ensemble.transform import Transform
 from tests.conftest import SAMPLES
 from tests.fakes.images import saved
 from tools.client.sources import find
-from tools.validate.findings import Severity, failed
+from tools.validate.findings import Severity, errors
 from tools.validate.parity import pictures, references
 from tools.validate.parity.check import check_preprocessing
 from tools.validate.parity.comparison import Compared, ParityRequest, ParityResult, compare, served
@@ -94,7 +94,7 @@ def test_each_framework_agrees_with_the_transform_that_says_what_it_does(
     transform = replace(SERVED, antialias=reference not in ("tf", "keras", "opencv"))
     transform = replace(transform, colour="BGR" if reference.startswith("opencv") else "RGB")
     result = check_preprocessing(ParityRequest(transform, reference, [photos]))
-    assert not failed(result.findings) or reference == "opencv-area", result.findings
+    assert not errors(result.findings) or reference == "opencv-area", result.findings
     harmless = {"size-rounding", "crop-offset", "crop-before-resize", "16-bit-loader"}
     # INTER_AREA is a kernel of its own, which no transform can declare.
     assert names(result) <= harmless | ({"filter"} if reference == "opencv-area" else set())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import positive
+from tools.arguments import default_instances, positive
 
 if TYPE_CHECKING:
     from tools.importer.plan import ImportRequest
@@ -73,7 +72,6 @@ def _request(options: argparse.Namespace) -> ImportRequest:
     from ensemble.model_config import Deployment
     from tools.importer.plan import ImportRequest
 
-    cores = len(os.sched_getaffinity(0)) if options.target == "cpu" else 1
     return ImportRequest(
         labels=options.labels,
         transform=options.transform,
@@ -83,6 +81,6 @@ def _request(options: argparse.Namespace) -> ImportRequest:
             target=options.target,
             profile=options.profile,
             max_batch_size=options.max_batch_size,
-            instances=options.instances or cores,
+            instances=options.instances or default_instances(options.target),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ensemble.errors import CheckFailed
-from tools.validate.findings import Severity
+from tools.validate.findings import errors
 from tools.validate.model import ModelUnderTest, check_model
 from tools.validate.releases import DEFAULT_RELEASE, installed, release
 
@@ -24,7 +24,7 @@ def prove(onnx: Path, max_batch_size: int, target: str) -> None:
     """
     of = release(DEFAULT_RELEASE) if target == "gpu" else installed()
     found = check_model(ModelUnderTest(onnx, max_batch_size=max_batch_size, release=of))
-    errors = [finding for finding in found if finding.rule.severity is Severity.ERROR]
-    if errors:
-        lines = (f"{e.rule.code} {e.rule.name}: {e.message}. {e.rule.mend}" for e in errors)
+    faults = errors(found)
+    if faults:
+        lines = (f"{e.rule.code} {e.rule.name}: {e.message}. {e.rule.mend}" for e in faults)
         raise CheckFailed(f"{onnx} can't be served in batches:\n" + "\n".join(lines))

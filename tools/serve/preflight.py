@@ -38,19 +38,18 @@ def check_repository(repository: Path, profile: str) -> None:
         ContractMismatch: one line a fault.
     """
     from tools.validate.configurations import check_models, read_repository
-    from tools.validate.findings import Severity
+    from tools.validate.findings import errors
     from tools.validate.target import Target
 
     models, findings = read_repository(repository, Target("cpu"), profile)
-    errors = [
+    faults = [
         f"{found.place}: {found.rule.code} {found.message}"
-        for found in (*findings, *check_models(models))
-        if found.rule.severity is Severity.ERROR
+        for found in errors((*findings, *check_models(models)))
     ]
-    if errors:
+    if faults:
         raise ContractMismatch(
             "Triton would not load this repository ('tandem validate --target cpu' tells more):\n  "
-            + "\n  ".join(errors)
+            + "\n  ".join(faults)
         )
 
 

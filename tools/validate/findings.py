@@ -6,6 +6,7 @@ A rule is constant and explains itself (``tandem explain CODE``); a finding is o
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,6 @@ class Finding:
     message: str
 
 
-def failed(findings: tuple[Finding, ...]) -> bool:
-    """Whether any of them is an error."""
-    return any(finding.rule.severity is Severity.ERROR for finding in findings)
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that are errors."""
+    return [finding for finding in findings if finding.rule.severity is Severity.ERROR]

@@ -1,4 +1,4 @@
-"""Files that hold a tensor: those of warm-up requests and of initial states."""
+"""Tensors that a configuration brings: those of warm-up requests and of initial states."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ BYTES = {
 def joined(folder: Path, name: str) -> Path:
     """The file that Triton opens: a name that begins with a slash stays inside the folder."""
     return Path(f"{folder}/{name}")
+
+
+def dims_faults(dims: Sequence[int], wanted: Sequence[int]) -> Iterator[str]:
+    """What is wrong with a tensor's whole lengths, where -1 is wanted for any."""
+    if min(dims, default=1) < 0:
+        yield f"expected whole lengths, got dims {list(dims)}"
+    elif len(dims) != len(wanted) or any(
+        w not in (-1, d) for d, w in zip(dims, wanted, strict=True)
+    ):
+        yield f"expected dims {list(wanted)}, got {list(dims)}"
 
 
 def file_faults(folder: Path, name: str, data_type: str, dims: Sequence[int]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools.validate.checks.sequences import type_name
+from tools.validate.checks.names import type_name
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import ensemble as rules

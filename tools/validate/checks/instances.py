@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.validate.checks.sequences import name_of
+from tools.validate.checks.names import name_of
 from tools.validate.findings import Finding, Place
 from tools.validate.polled import PLATFORM_OF, Model
 from tools.validate.rules import advice

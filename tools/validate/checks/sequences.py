@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from tritonclient.grpc.model_config_pb2 import DataType
-
 from tools.validate.checks.batching import preferred_of_oldest
-from tools.validate.checks.data import file_faults
+from tools.validate.checks.data import dims_faults, file_faults
+from tools.validate.checks.names import name_of, type_name
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
@@ -96,29 +95,10 @@ def _initial(model: Model, state: Any) -> Iterator[str]:
             expected, got = type_name(state.data_type), type_name(initial.data_type)
             yield f"expected initial_state of {expected}, got {got}"
         dims, wanted = list(initial.dims), list(state.dims)
-        if min(dims, default=1) < 0:
-            yield f"expected whole lengths in initial_state, got dims {dims}"
-        elif not fits(dims, wanted):
-            yield f"expected initial_state of dims {wanted}, got {dims}"
+        yield from (f"initial_state: {fault}" for fault in dims_faults(dims, wanted))
         if initial.WhichOneof("state_data") is None:
             yield "expected zero_data or data_file in initial_state"
         if initial.data_file and model.directory:
             folder = model.directory / "initial_state"
             data_type = type_name(state.data_type)
             yield from file_faults(folder, initial.data_file, data_type, dims)
-
-
-def fits(dims: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Whether whole lengths are those wanted, of which -1 is any."""
-    same = len(dims) == len(wanted)
-    return same and all(w in (-1, d) for d, w in zip(dims, wanted, strict=True))
-
-
-def name_of(names: Any, number: int) -> str:
-    """The name of a value of an enumeration; the number where it has none."""
-    return str(names.Name(number)) if number in names.values() else str(number)
-
-
-def type_name(number: int) -> str:
-    """``TYPE_FP32`` and so on; a number that has no name as it is."""
-    return name_of(DataType, number)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.validate.checks.sequences import type_name
+from tools.validate.checks.names import type_name
 from tools.validate.findings import Finding, Place
 from tools.validate.polled import Model
 from tools.validate.rules import advice

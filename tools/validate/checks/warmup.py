@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tools.validate.checks.data import file_faults
-from tools.validate.checks.sequences import fits, type_name
+from tools.validate.checks.data import dims_faults, file_faults
+from tools.validate.checks.names import type_name
 from tools.validate.findings import Finding
 from tools.validate.polled import Model
 from tools.validate.rules import configuration as rules
@@ -44,15 +44,12 @@ def _input(model: Model, tensor: Any, value: Any) -> Iterator[str]:
     if value.data_type != tensor.data_type:
         expected, got = type_name(tensor.data_type), type_name(value.data_type)
         yield f"{tensor.name}: expected {expected}, got {got}"
-    dims, wanted = list(value.dims), list(tensor.dims)
-    if min(dims, default=1) < 0:
-        yield f"{tensor.name}: expected whole lengths, got dims {dims}"
-    elif not fits(dims, wanted):
-        yield f"{tensor.name}: expected dims {wanted}, got {dims}"
+    for fault in dims_faults(value.dims, tensor.dims):
+        yield f"{tensor.name}: {fault}"
     source = value.WhichOneof("input_data_type")
     if source is None:
         yield f"{tensor.name}: expected zero_data, random_data or input_data_file"
     elif source == "input_data_file" and model.directory is not None:
         folder, data_type = model.directory / "warmup", type_name(value.data_type)
-        for fault in file_faults(folder, value.input_data_file, data_type, dims):
+        for fault in file_faults(folder, value.input_data_file, data_type, value.dims):
             yield f"{tensor.name}: {fault}"

@@ -15,7 +15,7 @@ from typing import TextIO
 import onnx
 import onnxruntime
 
-from tools.validate.findings import Finding, Place, failed
+from tools.validate.findings import Finding, Place, errors
 from tools.validate.model import graph as g
 from tools.validate.model import memory
 from tools.validate.model.config import (
@@ -179,7 +179,7 @@ def _run(under_test: ModelUnderTest, facts: Facts, say: Say) -> Iterator[Finding
     place, shown = Place(under_test.path), _list(facts.fixed)
     ran = next((f"it {each.message}" for each in found if each.rule is rules.BATCHES), "it runs")
     of_the_model = tuple(each for each in found if each.rule is not rules.CONFIG_DIMS)
-    if failed(of_the_model) or UNPROVED & {finding.rule for finding in found}:
+    if errors(of_the_model) or UNPROVED & {finding.rule for finding in found}:
         yield rules.FIXED_BATCH.at(place, shown)
     else:
         message = f"{shown}; fixable metadata: with -1 there {ran}"

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from ensemble.transform import Transform
-from tools.validate.findings import Finding, failed
+from tools.validate.findings import Finding, errors
 from tools.validate.parity.comparison import Compared, ParityResult
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +69,7 @@ def verdict(reference: str, result: ParityResult) -> str:
 
 
 def _page(transform: Transform, reference: str, result: ParityResult) -> Iterator[str]:
-    kind = "error" if failed(result.findings) else "warning" if result.findings else "good"
+    kind = "error" if errors(result.findings) else "warning" if result.findings else "good"
     yield '<!doctype html><html lang="en"><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>Preprocessing parity</title><style>{_STYLE}</style>"
