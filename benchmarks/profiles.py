@@ -28,10 +28,10 @@ from benchmarks.batching.server import Triton, running
 from benchmarks.batching.sleepers import CPU_LIKE, PREPROCESS_BOUND, STRETCH, TANDEM
 from benchmarks.batching.variants import ON_ONE_SERVER
 from benchmarks.batching.wakeups import lost_and_late
-from benchmarks.record import origin
 from ensemble.errors import ServingError
 from ensemble.profiles import PROFILES, STAGES
 from tools.export import ROOT
+from tools.record.origin import origin
 
 RECORDS = ROOT / "benchmarks" / "records"
 EXPERIMENTS: dict[str, Callable[[Triton, Plan], Json]] = {

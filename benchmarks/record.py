@@ -1,20 +1,16 @@
-"""One JSON file a run: the machine, the versions, the commit, the settings and what came out."""
+"""One JSON file a run: where it comes from, the settings and what came out."""
 
 from __future__ import annotations
 
 import json
-import os
-import platform
-import subprocess
 import time
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from tools.export import ROOT
+from tools.record.origin import origin
 
 RECORDS = ROOT / "benchmarks" / "records"
-PACKAGES = ("nvidia-pytriton", "nvidia-dali-cuda120", "onnxruntime", "numpy", "grpcio")
 
 
 def write_record(name: str, result: dict[str, Any], path: Path | None = None) -> Path:
@@ -25,31 +21,3 @@ def write_record(name: str, result: dict[str, Any], path: Path | None = None) ->
     text = json.dumps({"date": stamp, **origin(), **result}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
     return path
-
-
-def origin() -> dict[str, Any]:
-    """The machine, the versions and the commit; no host name."""
-    return {
-        "machine": {
-            "cores": len(os.sched_getaffinity(0)),
-            "cpu": _cpu_model(),
-            "load_average": [round(value, 2) for value in os.getloadavg()],
-            "niceness": os.getpriority(os.PRIO_PROCESS, 0),
-        },
-        "system": platform.freedesktop_os_release()["PRETTY_NAME"],
-        "python": platform.python_version(),
-        "versions": {package: metadata.version(package) for package in PACKAGES},
-        "commit": _git("rev-parse", "HEAD"),
-        "changed_files": len(_git("status", "--porcelain").splitlines()),
-    }
-
-
-def _cpu_model() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"

@@ -67,8 +67,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def _target(options: argparse.Namespace) -> Target:
     from tools.client.address import host_port
-    from tools.doctor.http import get_json
     from tools.doctor.window import Target
+    from tools.statistics.http import get_json
 
     url = f"http://{host_port('http', options.url)}"
     wanted = _wanted_metrics_url(options)
@@ -91,7 +91,7 @@ def _metrics_url(wanted: str | None, url: str) -> str | None:
     Raises:
         ModelUnavailable: none where the command line says.
     """
-    from tools.doctor.snapshot import read_metrics
+    from tools.statistics.snapshot import read_metrics
 
     if wanted is not None:
         if read_metrics(wanted) is None:

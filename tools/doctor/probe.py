@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ensemble.errors import ServingError
-from tools.doctor.configuration import Config, Input
-from tools.doctor.http import ask
-from tools.doctor.snapshot import Model, read_counters
 from tools.doctor.stage import Probe, Stage, Watched
+from tools.statistics.configuration import Config, Input
+from tools.statistics.http import ask
+from tools.statistics.snapshot import Model, read_counters
 
 TIMEOUT_S = 30.0
 _ITEM_BYTES = {"BOOL": 1, "BYTES": 4} | {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tools.doctor.configuration import Config
-from tools.doctor.snapshot import Counters, Model, Size
+from tools.statistics.configuration import Config
+from tools.statistics.snapshot import Counters, Model, Size
 from tools.validate.findings import Place
 
 ENOUGH_REQUESTS = 20

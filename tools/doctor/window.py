@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ensemble.errors import ContractMismatch, ModelUnavailable, ServingError
-from tools.doctor.configuration import Config, config_of
-from tools.doctor.http import ask, get_json
-from tools.doctor.snapshot import Counters, Model, Snapshot, read_counters, read_metrics
+from ensemble.errors import ContractMismatch, ServingError
 from tools.doctor.stage import Moment, Stage, Watched
+from tools.statistics.configuration import Config, read_config
+from tools.statistics.http import ask, get_json
+from tools.statistics.snapshot import Counters, Model, Snapshot, read_counters, read_metrics
 
 PERIOD_S = 0.1
 """Between samples: a stall of 500 ms must show."""
@@ -186,22 +186,6 @@ def _steps_of(wanted: Sequence[Model], configs: Mapping[Model, Config]) -> Itera
     """Stages of the ensembles that are wanted, which say why an ensemble is slow."""
     names = {name for model in wanted for name in configs[model].steps}
     return (model for model in configs if model.name in names and model not in wanted)
-
-
-def read_config(url: str, model: Model) -> Config:
-    """How the model is set.
-
-    Raises:
-        ServingError: no answer, or not Triton's.
-    """
-    path = f"{url}{model.path}/config"
-    fields = get_json(path)
-    try:
-        return config_of(fields)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelUnavailable(
-            f"{path}: expected Triton's model configuration, got {fields!s:.80} ({error!r:.80})"
-        ) from error
 
 
 def read_ready(url: str, model: Model) -> bool | None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tools.doctor.configuration import Batching, Config, Input, Policy
-from tools.doctor.snapshot import Counters, Model, Size
 from tools.doctor.stage import Moment, Stage
+from tools.statistics.configuration import Batching, Config, Input, Policy
+from tools.statistics.snapshot import Counters, Model, Size
 
 D0 = Config(max_batch_size=8, inputs=(Input("IN"),), batching=Batching(preferred=(8,)))
 """``dynamic_batching {}``, one instance."""

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ensemble.errors import ModelUnavailable
+from tools.statistics.http import get_json
+from tools.statistics.snapshot import Model
+
 
 @dataclass(frozen=True)
 class Input:
@@ -171,3 +175,19 @@ def _policy(fields: Mapping[str, Any]) -> Policy:
         max_queue_size=int(fields.get("max_queue_size", 0)),
         delays=fields.get("timeout_action") == "DELAY",
     )
+
+
+def read_config(url: str, model: Model) -> Config:
+    """How the model is set.
+
+    Raises:
+        ServingError: no answer, or not Triton's.
+    """
+    path = f"{url}{model.path}/config"
+    fields = get_json(path)
+    try:
+        return config_of(fields)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelUnavailable(
+            f"{path}: expected Triton's model configuration, got {fields!s:.80} ({error!r:.80})"
+        ) from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ensemble.errors import ModelUnavailable, ServingError
-from tools.doctor.http import ask, get_json
+from tools.statistics.http import ask, get_json
 
 _SAMPLE = re.compile(r"^(nv_\w+)\{(.*)\}\s+(\S+)", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

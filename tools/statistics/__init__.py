@@ -1,0 +1,1 @@
+"""What a running Triton tells of itself: statistics, metrics, configurations, over HTTP."""
