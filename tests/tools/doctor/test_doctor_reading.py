@@ -22,10 +22,11 @@ from tests.fakes.odd_server import (
     no_http,
     odd_server,
 )
+from tools.doctor import options
 from tools.doctor.probe import request_of
 from tools.doctor.window import Clock, Target, are_foreign, record, stage_of, watched
 from tools.serve.ports import free_ports
-from tools.statistics import http, options, snapshot
+from tools.statistics import http, snapshot
 from tools.statistics.configuration import Batching, Config, Input, Policy, config_of
 from tools.statistics.snapshot import Counters, Metrics, Model, Size, Snapshot, metrics_of
 
