@@ -57,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(verbs)
     _add_explain(verbs)
     _add_doctor(verbs)
+    _add_top(verbs)
     return parser
 
 
@@ -265,3 +266,16 @@ def _doctor(options: argparse.Namespace) -> int:
     from tools.doctor.options import run
 
     return run(options, sys.stdout, sys.stderr)
+
+
+def _add_top(verbs: Verbs) -> None:
+    from tools.top.options import add_arguments
+
+    text = "What a running Triton is doing now, per model and for whole ensembles."
+    add_arguments(_verb(verbs, "top", _top, text))
+
+
+def _top(options: argparse.Namespace) -> int:
+    from tools.top.options import run
+
+    return run(options, sys.stdout)

@@ -9,7 +9,7 @@ import pytest
 from ensemble.errors import BackendFailure
 from tools.serve import serve
 from tools.serve.installation import Installation
-from tools.serve.options import ServeOptions
+from tools.serve.options import QUANTILES, ServeOptions, command
 from tools.serve.serve import START_ATTEMPTS, Server, Stopping
 
 
@@ -75,3 +75,14 @@ def test_what_would_fail_again_is_told_at_once(
 )
 def test_the_server_is_reached_at_an_address_of_this_machine(address: str, url: str) -> None:
     assert ServeOptions(Path(), "", "", address=address).http_url == url
+
+
+def flags(*extra: str) -> list[str]:
+    return command(Installation(Path("t")), ServeOptions(Path(), "", "", extra=extra))
+
+
+def test_the_metrics_keep_quantiles_unless_the_user_has_a_word_on_them() -> None:
+    assert set(QUANTILES) <= set(flags())
+    assert set(QUANTILES) <= set(flags("--metrics-config=counter_latencies=true"))
+    off = "--metrics-config=summary_latencies=false"
+    assert [one for one in flags(off) if "summary" in one] == [off]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
-from urllib.parse import urlsplit
 
 from ensemble.errors import ContractMismatch, DeadlineExceeded, ModelUnavailable
 from tools.arguments import positive, seconds
@@ -13,8 +12,6 @@ from tools.arguments import positive, seconds
 if TYPE_CHECKING:
     from tools.doctor.window import Record, Target
 
-METRICS_PORT = 8002
-"""Triton's own."""
 MAX_TOGETHER = 256
 
 
@@ -24,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--url", required=True, metavar="HOST:PORT", help="HTTP endpoint of a running Triton")
     add("--model", action="append", default=[], help="watch this one; default: all that are loaded")
     add("--window-s", type=seconds, default=10.0, metavar="S", help="for how long to watch")
-    add("--metrics-url", metavar="URL", help=f"Prometheus; default: same host, port {METRICS_PORT}")
+    add("--metrics-url", metavar="URL", help="Prometheus; default: same host, port 8002")
     text = f"send one request, then N at once (at most {MAX_TOGETHER}), to each"
     add("--probe", type=positive, metavar="N", help=text)
     add("--images", type=Path, metavar="PATH", help="file or folder that the probe sends from")
@@ -66,40 +63,11 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 
 def _target(options: argparse.Namespace) -> Target:
-    from tools.client.address import host_port
     from tools.doctor.window import Target
-    from tools.statistics.http import get_json
+    from tools.statistics.address import reach
 
-    url = f"http://{host_port('http', options.url)}"
-    wanted = _wanted_metrics_url(options)
-    get_json(f"{url}/v2")  # first, since metrics of a server that is gone are gone as well
-    return Target(url, _metrics_url(wanted, url), tuple(options.model), options.window_s)
-
-
-def _wanted_metrics_url(options: argparse.Namespace) -> str | None:
-    from tools.client.address import host_port
-
-    if not options.metrics_url:
-        return None
-    address = host_port("http", options.metrics_url, "--metrics-url")
-    return f"http://{address}" + ("" if "/" in address else "/metrics")
-
-
-def _metrics_url(wanted: str | None, url: str) -> str | None:
-    """Where metrics answer.
-
-    Raises:
-        ModelUnavailable: none where the command line says.
-    """
-    from tools.statistics.snapshot import read_metrics
-
-    if wanted is not None:
-        if read_metrics(wanted) is None:
-            raise ModelUnavailable(f"{wanted}: expected Triton's metrics, got none")
-        return wanted
-    host = urlsplit(url).netloc.rpartition(":")[0]
-    usual = f"http://{host}:{METRICS_PORT}/metrics"
-    return usual if read_metrics(usual) is not None else None
+    found = reach(options.url, options.metrics_url)
+    return Target(found.url, found.metrics_url, tuple(options.model), options.window_s)
 
 
 def _images_to_send(options: argparse.Namespace) -> list[bytes]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from ensemble.errors import ServingError
 from tools.doctor.stage import Probe, Stage, Watched
 from tools.statistics.configuration import Config, Input
+from tools.statistics.counters import Model, read_counters
 from tools.statistics.http import ask
-from tools.statistics.snapshot import Model, read_counters
 
 TIMEOUT_S = 30.0
 _ITEM_BYTES = {"BOOL": 1, "BYTES": 4} | {

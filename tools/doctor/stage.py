@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tools.statistics.configuration import Config
-from tools.statistics.snapshot import Counters, Model, Size
+from tools.statistics.counters import Counters, Model, Size
 from tools.validate.findings import Place
 
 ENOUGH_REQUESTS = 20

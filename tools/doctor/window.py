@@ -9,15 +9,14 @@ from dataclasses import dataclass, field, replace
 from ensemble.errors import ContractMismatch, ServingError
 from tools.doctor.stage import Moment, Stage, Watched
 from tools.statistics.configuration import Config, read_config
-from tools.statistics.http import ask, get_json
-from tools.statistics.snapshot import Counters, Model, Snapshot, read_counters, read_metrics
+from tools.statistics.counters import Counters, Model
+from tools.statistics.http import ask, get_json, printable
+from tools.statistics.snapshot import Snapshot, are_foreign, take
 
 PERIOD_S = 0.1
 """Between samples: a stall of 500 ms must show."""
 MIN_STEP_S = 1e-3
 MAX_SAMPLES = 600
-SLACK_REQUESTS = 20
-"""Statistics and metrics are not read at the same moment."""
 MAX_MISSED = 5
 """Samples in a row without an answer that a busy server may have."""
 
@@ -62,18 +61,6 @@ class Record:
     missed: int = 0
 
 
-def take(target: Target, clock: Clock) -> Snapshot:
-    """One snapshot.
-
-    Raises:
-        ServingError: the server does not answer.
-    """
-    counters = read_counters(target.url)
-    at_s = clock.now_s()
-    metrics = read_metrics(target.metrics_url) if target.metrics_url else None
-    return Snapshot(at_s, counters, metrics)
-
-
 def record(
     target: Target, tick: Callable[[float], object] = lambda _: None, clock: Clock | None = None
 ) -> Record:
@@ -89,8 +76,8 @@ def record(
         ContractMismatch: a model that was asked for is not loaded.
     """
     clock = clock or Clock()
-    result = Record([take(target, clock)])
-    _check_names(target, result.snapshots[0])
+    result = Record([take(target.url, target.metrics_url, clock.now_s)])
+    check_names(target.models, result.snapshots[0])
     start_s = result.snapshots[0].at_s
     period_s = max(PERIOD_S, target.window_s / MAX_SAMPLES)
     in_a_row = 0
@@ -99,7 +86,7 @@ def record(
             tick(target.window_s - left_s)
             clock.sleep(min(period_s, left_s))
             try:
-                result.snapshots.append(take(target, clock))
+                result.snapshots.append(take(target.url, target.metrics_url, clock.now_s))
                 in_a_row = 0
             except ServingError:
                 in_a_row += 1
@@ -109,14 +96,19 @@ def record(
     except KeyboardInterrupt:
         result.interrupted = True
     if len(result.snapshots) < 2:  # a stall or a short window left one, which tells nothing
-        result.snapshots.append(take(target, clock))
+        result.snapshots.append(take(target.url, target.metrics_url, clock.now_s))
     tick(target.window_s)
     return result
 
 
-def _check_names(target: Target, first: Snapshot) -> None:
-    loaded = sorted({model.name for model in first.counters})
-    for name in target.models:
+def check_names(names: Sequence[str], first: Snapshot) -> None:
+    """Nothing, when a model of each name is there.
+
+    Raises:
+        ContractMismatch: one is not.
+    """
+    loaded = sorted({printable(model.name) for model in first.counters})
+    for name in names:
         if name not in loaded:
             raise ContractMismatch(
                 f"--model {name}: expected a model that is loaded, got none of that name among "
@@ -157,24 +149,6 @@ def watched(target: Target, result: Record) -> Watched:
         interrupted=result.interrupted,
         missed=result.missed,
     )
-
-
-def are_foreign(snapshots: Sequence[Snapshot]) -> bool:
-    """Whether the metrics count other requests than the statistics: another server's, or none.
-
-    Several servers on one host, or one port in front of several, are easily mistaken.
-    """
-    first, last = snapshots[0], snapshots[-1]
-    if first.metrics is None or last.metrics is None:
-        return False
-    for model in first.counters.keys() & last.counters.keys():
-        if not first.counters[model].is_before(last.counters[model]):
-            continue
-        counted = last.counters[model].requests - first.counters[model].requests
-        metered = last.metrics.requests.get(model, 0) - first.metrics.requests.get(model, 0)
-        if abs(counted - metered) > 0.5 * counted + SLACK_REQUESTS:
-            return True
-    return False
 
 
 def _moved(snapshots: Sequence[Snapshot], model: Model) -> bool:

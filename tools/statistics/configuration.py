@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ensemble.errors import ModelUnavailable
+from tools.statistics.counters import Model
 from tools.statistics.http import get_json
-from tools.statistics.snapshot import Model
 
 
 @dataclass(frozen=True)

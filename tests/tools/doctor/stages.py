@@ -8,7 +8,7 @@ from typing import Any
 
 from tools.doctor.stage import Moment, Stage
 from tools.statistics.configuration import Batching, Config, Input, Policy
-from tools.statistics.snapshot import Counters, Model, Size
+from tools.statistics.counters import Counters, Model, Size
 
 D0 = Config(max_batch_size=8, inputs=(Input("IN"),), batching=Batching(preferred=(8,)))
 """``dynamic_batching {}``, one instance."""

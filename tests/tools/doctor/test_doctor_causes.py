@@ -24,7 +24,7 @@ from tools.doctor.causes import batching as by_config
 from tools.doctor.report import as_text, is_clean
 from tools.doctor.stage import Moment, Probe, Stage, Times, Watched
 from tools.statistics.configuration import Config, Input, Policy
-from tools.statistics.snapshot import Counters, Size
+from tools.statistics.counters import Counters, Size
 from tools.validate.findings import Rule, Severity
 from tools.validate.rules import live
 

@@ -24,11 +24,13 @@ from tests.fakes.odd_server import (
 )
 from tools.doctor import options
 from tools.doctor.probe import request_of
-from tools.doctor.window import Clock, Target, are_foreign, record, stage_of, watched
+from tools.doctor.window import Clock, Target, record, stage_of, watched
 from tools.serve.ports import free_ports
-from tools.statistics import http, snapshot
+from tools.statistics import address, http
 from tools.statistics.configuration import Batching, Config, Input, Policy, config_of
-from tools.statistics.snapshot import Counters, Metrics, Model, Size, Snapshot, metrics_of
+from tools.statistics.counters import Counters, Model, Size, read_counters
+from tools.statistics.metrics import Metrics, metrics_of, read_metrics
+from tools.statistics.snapshot import Snapshot, are_foreign
 
 M = Model("m", "1")
 CONFIG = {
@@ -156,7 +158,7 @@ def test_late_mode(fields: dict[str, Any], late: bool) -> None:
 
 
 def test_counters_are_read(server: OddServer) -> None:
-    assert snapshot.read_counters(server.url) == {
+    assert read_counters(server.url) == {
         M: Counters(
             requests=30,
             failures=1,
@@ -177,7 +179,7 @@ def test_what_an_old_server_does_not_say_is_unknown(server: OddServer) -> None:
     old = row(30)
     del old["batch_stats"], old["inference_stats"]["cache_hit"]
     server.pages["/v2/models/stats"] = body({"model_stats": [old]})
-    counters = snapshot.read_counters(server.url)[M]
+    counters = read_counters(server.url)[M]
     assert counters.sizes is None
     assert counters.cache_hits is None
 
@@ -435,7 +437,7 @@ def test_no_answer_is_too_long(server: OddServer, monkeypatch: pytest.MonkeyPatc
 
 def test_nobody_listens() -> None:
     with pytest.raises(ModelUnavailable, match="Connection refused"):
-        snapshot.read_counters(f"http://127.0.0.1:{free_ports(1)[0]}")
+        read_counters(f"http://127.0.0.1:{free_ports(1)[0]}")
 
 
 def test_a_configuration_that_is_none(server: OddServer) -> None:
@@ -446,7 +448,7 @@ def test_a_configuration_that_is_none(server: OddServer) -> None:
 
 def test_metrics_that_are_none(server: OddServer) -> None:
     server.pages["/metrics"] = body("<html>Grafana</html>")
-    assert snapshot.read_metrics(f"{server.url}/metrics") is None
+    assert read_metrics(f"{server.url}/metrics") is None
     with pytest.raises(ModelUnavailable, match="expected Triton's metrics, got none"):
         doctor(server, f"--metrics-url={server.address}")
 
@@ -557,7 +559,7 @@ def test_the_usual_metrics_port_is_tried(
         body("\n".join(lines))(handler)
 
     server.pages["/metrics"] = metrics
-    monkeypatch.setattr(options, "METRICS_PORT", int(server.url.rpartition(":")[2]))
+    monkeypatch.setattr(address, "METRICS_PORT", int(server.url.rpartition(":")[2]))
     _, text = doctor(server, "--json")
     assert json.loads(text)["metrics_url"] == f"{server.url}/metrics"
     assert json.loads(text)["models"][0]["pending_max"] == 9

@@ -1,0 +1,1 @@
+"""A live view of a running Triton in the terminal, and the same figures once for scripts."""
