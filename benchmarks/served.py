@@ -16,7 +16,7 @@ import psutil
 from tritonclient.grpc import service_pb2
 
 from benchmarks.inprocess import Speed
-from benchmarks.photographs import photographs
+from tools.load.photographs import photographs
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 WARM_UP_S = 2.0

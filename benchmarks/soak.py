@@ -12,9 +12,9 @@ import psutil
 from PIL import Image
 from tritonclient.grpc import service_pb2
 
-from benchmarks.photographs import photographs
 from benchmarks.served import INFER, resident_bytes
 from tools.client.transport import padded
+from tools.load.photographs import photographs
 
 CLIENTS = 16
 BAD_SHARE = 0.05
