@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from ensemble.errors import ServingError
 from tools.serve.installation import of_target
 from tools.serve.ports import free_ports
+from tools.serve.preflight import check_machine
 from tools.serve.process import ServerProcess
 from tools.serve.serve import Server, ServeRequest, Stopping, prepare, scratch
 
@@ -37,15 +40,15 @@ def running(request: ServeRequest) -> Iterator[Running]:
         request: what to serve; its ports are replaced by free ones.
 
     Raises:
-        ServingError: ContractMismatch when the target is not installed here, BackendFailure when
-            the server did not become ready.
+        ServingError: ContractMismatch when this machine lacks something, BackendFailure when the
+            server did not become ready.
     """
     http, grpc, metrics = free_ports(3)
     ports = replace(request.options, http_port=http, grpc_port=grpc, metrics_port=metrics)
-    with scratch() as folder:
+    check_machine(ports, request.deployment)
+    with scratch() as folder, _kept_on_failure(folder.with_suffix(".log")) as log_file:
         options = prepare(replace(request, options=ports), folder)
         installation = of_target(request.deployment.target, folder)
-        log_file = folder.with_suffix(".log")
         server = Server(installation, options, log_file, Stopping(), first_asked=None)
         try:
             server.start(request.ready_timeout_s)
@@ -54,4 +57,17 @@ def running(request: ServeRequest) -> Iterator[Running]:
             yield Running(options.http_url, f"{host}:{grpc}", metrics_url, server.process)
         finally:
             server.stop()
-    log_file.unlink()
+
+
+@contextmanager
+def _kept_on_failure(path: Path) -> Iterator[Path]:
+    """A file that is removed at the end, unless an error names it."""
+    is_named = False
+    try:
+        yield path
+    except ServingError:
+        is_named = True
+        raise
+    finally:
+        if not is_named:
+            path.unlink(missing_ok=True)
