@@ -45,11 +45,14 @@ class Rounds:
 
         Raises:
             ServingError: a target has ended or does not answer any more.
+            KeyboardInterrupt: before there was anything to keep.
         """
         try:
             self._rounds()
         except KeyboardInterrupt:
             self.interrupted = True
+            if not self.cells:
+                raise
         finally:
             if self.cells:
                 self.save(self.cells, self.interrupted)

@@ -146,6 +146,8 @@ def foreign_target(text: str) -> Endpoint:
     """
     where, *settings = text.split(",")
     name, _, url = where.rpartition("=")
+    if not url:
+        raise ContractMismatch(f"--url {text}: expected [NAME=]HOST:PORT")
     address = host_port("http", url)
     parts = urlsplit(f"//{address}")
     ports = {"grpc": str((parts.port or 0) + 1), "metrics": str((parts.port or 0) + 2)}
