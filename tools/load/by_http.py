@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable
 from typing import Any
@@ -75,7 +76,15 @@ class HttpSender:
             said = await answer.read()
         if answer.status == 200:
             return OK
-        return outcome_of(str(answer.status), said.decode("utf-8", "replace"))
+        return outcome_of(str(answer.status), _message(said))
+
+
+def _message(said: bytes) -> str:
+    """Triton's words, or all there are where the answer is not Triton's."""
+    try:
+        return str(json.loads(said)["error"])
+    except (ValueError, LookupError, TypeError):
+        return said.decode("utf-8", "replace")
 
 
 async def _session(timeout_s: float) -> aiohttp.ClientSession:
