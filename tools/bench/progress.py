@@ -35,6 +35,7 @@ class Progress:
             leave=False,
             bar_format=BAR,
             dynamic_ncols=True,
+            smoothing=0,
         )
 
     def begin(self, step: Step) -> Tick:

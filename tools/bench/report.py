@@ -42,7 +42,8 @@ def _lines(record: Record, path: Path) -> Iterator[str]:
     stages = f"mean of {'/'.join(steps)}" if steps else "mean"
     yield f"In brackets: 95% interval over rounds. Batch: {stages}."
     reasons = Counter(one.reason for summary in summaries for one in summary.unused)
-    yield from (f"Not counted: {count} cells: {reason}." for reason, count in reasons.items())
+    for reason, count in reasons.items():
+        yield f"Not counted: {count} cell{'' if count == 1 else 's'}: {reason}."
     found = verdict(record)
     yield ""
     yield found.sentence

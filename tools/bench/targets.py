@@ -73,8 +73,9 @@ class Endpoint:
         Raises:
             ServingError: it has ended, with what its log says, or does not answer.
         """
-        if self.process is not None and self.process.exit_code() is not None:
-            raise self.process.failure(f"{self.name}: the server ended while it was measured")
+        code = None if self.process is None else self.process.exit_code()
+        if self.process is not None and code is not None:
+            raise self.process.failure(f"{self.name}: the server ended with code {code}")
         get_json(f"{self.http_url}/v2")
 
 

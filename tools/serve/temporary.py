@@ -65,8 +65,8 @@ def _kept_on_failure(path: Path) -> Iterator[Path]:
     is_named = False
     try:
         yield path
-    except ServingError:
-        is_named = True
+    except ServingError as error:
+        is_named = str(path) in str(error)
         raise
     finally:
         if not is_named:

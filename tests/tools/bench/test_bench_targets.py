@@ -168,5 +168,5 @@ def test_a_server_of_our_own_that_ended_is_told_with_its_log(triton: FakeTriton)
     alive = endpoint(triton)
     alive.check_alive()
     ended = Endpoint("a", triton.odd.url, "", process=Ended())  # type: ignore[arg-type]
-    with pytest.raises(BackendFailure, match=r"a: the server ended .* log"):
+    with pytest.raises(BackendFailure, match=r"a: the server ended with code -9; log"):
         ended.check_alive()
