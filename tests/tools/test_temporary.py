@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ from tools.serve.temporary import _kept_on_failure
     ],
     ids=["named", "another server's", "Ctrl-C"],
 )
-def test_a_log_stays_when_an_error_names_it(tmp_path: Path, error, stays: bool) -> None:
+def test_a_log_stays_when_an_error_names_it(
+    tmp_path: Path, error: Callable[[Path], BaseException], stays: bool
+) -> None:
     path = tmp_path / "server.log"
+    path.write_text("what it said")
     with pytest.raises((BackendFailure, KeyboardInterrupt)), _kept_on_failure(path):
-        path.write_text("what it said")
         raise error(path)
     assert path.exists() == stays
 

@@ -97,5 +97,5 @@ class Asked:
         cells = self.plan.cells_a_round
         yield (
             f"{self.rounds} rounds of {cells} cells of {self.duration_s:g} s: "
-            f"about {in_minutes(whole_s)} minutes"
+            f"about {in_minutes(whole_s)} min"
         )

@@ -24,6 +24,8 @@ from tools.statistics.snapshot import Model, read_counters, read_metrics
 
 AS_IT_IS = "as-it-is"
 """A repository with its ``config.pbtxt``, no profile of ``configs/``."""
+GPU_METRICS = ("--metrics-interval-ms=500",)
+"""Triton looks at its GPUs every 2 s unless told, which is half a cell."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def up(targets: Sequence[Own | Endpoint]) -> Iterator[list[Endpoint]]:
 def _started(target: Own) -> Iterator[Endpoint]:
     if target.repository is not None and target.deployment.target == "cpu":
         check_repository(target.repository, target.profile)
-    options = ServeOptions(Path(), "", "", profile=target.profile)
+    extra = () if target.deployment.target == "cpu" else GPU_METRICS
+    options = ServeOptions(Path(), "", "", profile=target.profile, extra=extra)
     with temporary.running(ServeRequest(target.deployment, options, target.repository)) as server:
         yield Endpoint(
             target.name,
