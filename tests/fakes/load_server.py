@@ -4,10 +4,12 @@ Whatever follows a ``-`` in that name only tells one test from another::
 
     at_once     answers
     silent      never does
+    dies        when it is asked for the ``LAST``th time
     line        one request after the other, of ``SERVICE_S`` in turn, to the microsecond
     freezing    at once, but from ``PERIOD_S - FROZEN_S`` to ``PERIOD_S`` not before its end
     hangs_up    answers, and closes the connection without a word (HTTP)
     cuts        closes the connection in the middle of the answer (HTTP)
+    moved       answers only if it is not asked to compress, and then says where else to ask (HTTP)
     a cause     of ``REFUSALS``
 """
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -30,6 +33,7 @@ from tests.fakes.inference_server import HTTP_STATUS, Refusal
 
 SERVICE_S = (0.08, 0.12, 0.06, 0.14, 0.1)
 PERIOD_S, FROZEN_S = 2.0, 0.2
+LAST = 20
 REFUSALS = {
     "invalid_input": Refusal("INTERNAL", "in ensemble 'e', invalid_input: image: no image"),
     "timed_out": Refusal("UNAVAILABLE", "[request id: <id_unknown>] Request timeout expired"),
@@ -49,11 +53,9 @@ class LoadServer:
 
     Attributes:
         addresses: by protocol.
-        process: to be killed.
     """
 
     addresses: dict[str, str]
-    process: subprocess.Popen[str]
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def load_server() -> Iterator[LoadServer]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield LoadServer(json.loads(process.stdout.readline()), process)
+            yield LoadServer(json.loads(process.stdout.readline()))
         finally:
             process.kill()
 
@@ -79,11 +81,13 @@ class _Models:
     async def answer(self, model: str) -> Refusal | None:
         now_s = time.monotonic()
         since_s = self._since_s.setdefault(model, now_s)
+        number = self._asked[model] = self._asked.get(model, -1) + 1
         kind = model.partition("-")[0]
+        if kind == "dies" and number == LAST - 1:
+            os._exit(1)
         if kind == "silent":
             await asyncio.sleep(3600)
         if kind == "line":
-            number = self._asked[model] = self._asked.get(model, -1) + 1
             start_s = max(now_s, self._free_s.get(model, now_s))
             self._free_s[model] = start_s + SERVICE_S[number % len(SERVICE_S)]
             await asyncio.sleep(self._free_s[model] - now_s)
@@ -119,10 +123,12 @@ async def _http(models: _Models) -> tuple[Any, int]:
         model = lines[0].split("/")[3]
         refusal = await models.answer(model)
         status = 200 if refusal is None else STATUS[refusal.status]
+        if model == "moved":
+            status = 503 if b"accept-encoding" in head.lower() else 307
         text = "{}" if refusal is None else json.dumps({"error": refusal.message})
         promised = len(text) + model.startswith("cuts")
-        head = f"HTTP/1.1 {status} X\r\nContent-Length: {promised}\r\n\r\n".encode()
-        writer.write(head + text.encode())
+        fields = f"HTTP/1.1 {status} X\r\nContent-Length: {promised}\r\nLocation: at_once"
+        writer.write(f"{fields}\r\n\r\n{text}".encode())
         await writer.drain()
         if model.startswith(("cuts", "hangs_up")):
             raise ConnectionError

@@ -71,8 +71,9 @@ class HttpSender:
             raise
 
     async def _answer(self, payload: Any) -> int:
-        post = self._session.post(self._url, data=payload.body, headers=payload.headers)
-        async with post as answer:
+        async with self._session.post(
+            self._url, data=payload.body, headers=payload.headers, allow_redirects=False
+        ) as answer:
             said = await answer.read()
         if answer.status == 200:
             return OK
@@ -88,5 +89,8 @@ def _message(said: bytes) -> str:
 
 
 async def _session(timeout_s: float) -> aiohttp.ClientSession:
-    limit = aiohttp.ClientTimeout(total=timeout_s)
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=limit)
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        skip_auto_headers=["Accept-Encoding"],  # else Triton compresses its answers
+    )

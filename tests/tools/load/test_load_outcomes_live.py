@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.fakes.load_server import REFUSALS, LoadServer, load_server
+from tests.fakes.load_server import LAST, REFUSALS, LoadServer, load_server
 from tools.load.generator import Generator
 from tools.load.loads import ClosedLoop, OpenLoop, RequestClass, Run
 from tools.record.samples import OUTCOMES
@@ -20,8 +21,8 @@ PROTOCOLS = ("grpc", "http")
 
 
 def run_of(protocol: str, address: str, model: str, timeout_s: float = 5.0) -> Run:
-    load = OpenLoop(np.arange(COUNT) / 100)
-    return Run(protocol, address, model, load, COUNT / 100, MIX, timeout_s=timeout_s)
+    load = OpenLoop(np.arange(COUNT) / 1000)
+    return Run(protocol, address, model, load, COUNT / 1000, MIX, timeout_s=timeout_s)
 
 
 @pytest.fixture
@@ -44,6 +45,13 @@ def test_a_refusal_is_counted_by_its_cause(
 def test_an_answer_is_ok(generator: Generator, stub: LoadServer, protocol: str) -> None:
     samples = generator.run(run_of(protocol, stub.addresses[protocol], "at_once")).samples
     assert (samples.errors(), len(samples)) == ({}, COUNT)
+
+
+def test_nothing_is_compressed_and_no_other_server_is_asked(
+    generator: Generator, stub: LoadServer
+) -> None:
+    samples = generator.run(run_of("http", stub.addresses["http"], "moved")).samples
+    assert samples.errors() == {"internal": COUNT}  # a 307; 503 would be unavailable
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -88,25 +96,18 @@ def test_the_wrong_protocol_is_no_answer(generator: Generator, stub: LoadServer)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_server_that_is_killed_leaves_rows_of_the_network(
-    generator: Generator, protocol: str
-) -> None:
+def test_a_server_that_dies_leaves_rows_of_the_network(generator: Generator, protocol: str) -> None:
     with load_server() as doomed:
-
-        def kill(passed_s: float) -> None:
-            if passed_s > 0.3:
-                doomed.process.kill()
-
-        address = doomed.addresses[protocol]
-        load = OpenLoop(np.arange(80) / 100)
-        generated = generator.run(Run(protocol, address, "at_once", load, 0.8, MIX), kill)
-        closed = generator.run(Run(protocol, address, "at_once", ClosedLoop(2), 0.2, MIX))
-    assert len(generated.samples) == 80
-    assert set(generated.samples.errors()) == {"network"}
-    assert generated.samples.served[:20].all()
-    assert not generated.samples.served[60:].any()
-    assert set(closed.samples.errors()) == {"network"}
-    assert len(closed.samples) <= 6  # a pause between two tries, or a dead server is a busy loop
+        load = OpenLoop(np.arange(60) / 100)
+        run = Run(protocol, doomed.addresses[protocol], "dies", load, 0.6, MIX)
+        samples = generator.run(run).samples
+        closed = generator.run(replace(run, loop=ClosedLoop(2), duration_s=0.2)).samples
+    assert len(samples) == 60
+    assert set(samples.errors()) == {"network"}
+    assert 0 < samples.served.sum() < LAST
+    assert not samples.served[LAST:].any()
+    assert set(closed.errors()) == {"network"}
+    assert len(closed) <= 6  # a pause between two tries, or a dead server is a busy loop
 
 
 def test_every_outcome_is_provoked_here() -> None:

@@ -40,7 +40,7 @@ if __name__ == "__main__":
 
 
 def run_of(stub: LoadServer, mix: tuple[RequestClass, ...] = MIX, model: str = "at_once") -> Run:
-    load = OpenLoop(np.arange(5) / 100)
+    load = OpenLoop(np.arange(5) / 1000)
     return Run("grpc", stub.addresses["grpc"], model, load, 0.05, mix)
 
 
@@ -103,7 +103,7 @@ def test_an_error_of_the_caller_ends_the_run_and_the_next_one_goes_on(
 
 def test_progress_is_told_in_seconds_of_the_load(generator: Generator, stub: LoadServer) -> None:
     seen: list[float] = []
-    generator.run(run_of(stub, model="line-tick"), seen.append)  # half a second
+    generator.run(run_of(stub, model="line-tick"), seen.append)  # for half a second
     assert seen == sorted(seen)
     assert seen
     assert 0 <= seen[0] < seen[-1] < LONG_S
