@@ -57,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(verbs)
     _add_explain(verbs)
     _add_doctor(verbs)
+    _add_arrivals(verbs)
     return parser
 
 
@@ -263,5 +264,18 @@ def _add_doctor(verbs: Verbs) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tools.doctor.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_arrivals(verbs: Verbs) -> None:
+    from tools.arrivals.options import add_arguments
+
+    text = "How do requests come? Uniform, Poisson-like, bursty or in groups, from a trace or log."
+    add_arguments(_verb(verbs, "arrivals", _arrivals, text))
+
+
+def _arrivals(options: argparse.Namespace) -> int:
+    from tools.arrivals.options import run
 
     return run(options, sys.stdout, sys.stderr)
