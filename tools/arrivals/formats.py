@@ -174,9 +174,8 @@ def _get(fields: Any, name: str) -> object:
 
 def _number_or_date_s(value: object) -> float | None:
     """Seconds since the epoch, from them, thousandths, millionths, nanoseconds, or a date."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    number = None if isinstance(value, bool) else _number(value)
+    if number is None:
         return _date_s(value) if isinstance(value, str) else None
     if not 0 < number < 1e20:
         return None
@@ -190,11 +189,15 @@ def _date_s(text: str) -> float | None:
 
 
 def _duration_s(value: object) -> float | None:
+    duration_s = _number(value)
+    return duration_s if duration_s is not None and 0 <= duration_s < 1e5 else None
+
+
+def _number(value: object) -> float | None:
     try:
-        duration_s = float(value)  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
-    return duration_s if 0 <= duration_s < 1e5 else None
 
 
 @lru_cache(maxsize=1024)

