@@ -55,6 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explain(verbs)
     _add_doctor(verbs)
     _add_bench(verbs)
+    _add_arrivals(verbs)
     return parser
 
 
@@ -239,5 +240,18 @@ def _add_bench(verbs: Verbs) -> None:
 
 def _bench(options: argparse.Namespace) -> int:
     from tools.bench.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_arrivals(verbs: Verbs) -> None:
+    from tools.arrivals.options import add_arguments
+
+    text = "How do requests come? Uniform, Poisson-like, bursty or in groups, from a trace or log."
+    add_arguments(_verb(verbs, "arrivals", _arrivals, text))
+
+
+def _arrivals(options: argparse.Namespace) -> int:
+    from tools.arrivals.options import run
 
     return run(options, sys.stdout, sys.stderr)
