@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ensemble.errors import ContractMismatch, ServingError
+from tools.clock import Clock
 from tools.doctor.stage import Moment, Stage, Watched
 from tools.statistics.configuration import Config, read_config
 from tools.statistics.counters import Counters, Model
@@ -19,14 +19,6 @@ MIN_STEP_S = 1e-3
 MAX_SAMPLES = 600
 MAX_MISSED = 5
 """Samples in a row without an answer that a busy server may have."""
-
-
-@dataclass
-class Clock:
-    """Time, which tests make up."""
-
-    now_s: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ensemble.errors import ServingError
@@ -60,6 +60,24 @@ class Metrics:
     has_quantiles: bool = False
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     cpu_utilisation: float | None = None
+
+    @property
+    def gpu_utilisation(self) -> float | None:
+        """Mean over the GPUs that have one."""
+        return mean_of(gpu.utilisation for gpu in self.gpus.values())
+
+    @property
+    def gpu_memory_bytes(self) -> int | None:
+        """In use, of all GPUs together."""
+        used = (gpu.memory_used_bytes for gpu in self.gpus.values())
+        known = [one for one in used if one is not None]
+        return sum(known) if known else None
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; None when none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def read_metrics(url: str) -> Metrics | None:

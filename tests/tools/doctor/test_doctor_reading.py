@@ -22,9 +22,10 @@ from tests.fakes.odd_server import (
     no_http,
     odd_server,
 )
+from tools.clock import Clock
 from tools.doctor import options
 from tools.doctor.probe import request_of
-from tools.doctor.window import Clock, Target, record, stage_of, watched
+from tools.doctor.window import Target, record, stage_of, watched
 from tools.serve.ports import free_ports
 from tools.statistics import address, http
 from tools.statistics.configuration import Batching, Config, Input, Policy, config_of

@@ -54,6 +54,14 @@ nv_pinned_memory_pool_total_bytes 268435456
     assert found.cpu_utilisation == 0.5
 
 
+def test_several_gpus_are_a_mean_and_a_sum() -> None:
+    gpus = {"a": Gpu(0.25, 1000), "b": Gpu(0.75, 3500), "c": Gpu()}
+    found = Metrics(gpus=gpus)
+    assert (found.gpu_utilisation, found.gpu_memory_bytes) == (0.5, 4500)
+    without = Metrics(gpus={"c": Gpu()})
+    assert (without.gpu_utilisation, without.gpu_memory_bytes) == (None, None)
+
+
 def test_what_is_no_number_is_not_known() -> None:
     text = "nv_cpu_utilization NaN\nnv_gpu_utilization{} lots\nnv_gpu_memory_used_bytes{} +Inf\n"
     assert metrics_of(text) == Metrics()
