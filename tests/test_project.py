@@ -23,7 +23,7 @@ from tools.serve.installation import SERVED_PACKAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-TARGETS = ("setup", "serve", "test", "check", "bench")
+TARGETS = ("setup", "serve", "test", "check", "bench", "perf-analyzer")
 
 
 def text(name: str) -> str:

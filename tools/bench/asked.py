@@ -13,6 +13,7 @@ from tools.bench.plan import Plan, Side
 from tools.bench.progress import in_minutes
 from tools.bench.targets import Endpoint, Own
 from tools.load.loads import RequestClass
+from tools.perf_analyzer.command import check_fits
 
 START_S = 15.0
 """About what it takes to start and warm up one target."""
@@ -74,8 +75,11 @@ class Asked:
         """Say now what would fail after minutes.
 
         Raises:
-            ContractMismatch: the record can't be written, or the budget is too small.
+            ContractMismatch: the record can't be written, the budget is too small, or the engine
+                can't send such requests.
         """
+        if self.engine == "perf_analyzer":
+            check_fits(self.mix, self.protocols)
         folder = self.out.absolute().parent
         if self.out.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise ContractMismatch(f"--out {self.out}: expected a file where one can be written")

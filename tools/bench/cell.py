@@ -14,6 +14,7 @@ from tools.bench.resources import Meter
 from tools.bench.stages import Sent, Statistics, counted, requests_of
 from tools.bench.targets import Subject
 from tools.clock import Clock
+from tools.load.generated import Generated
 from tools.load.loads import RequestClass, Run
 from tools.record.record import Cell
 from tools.record.samples import OUTCOMES, Samples
@@ -65,16 +66,20 @@ class Bench:
         meter = Meter(subject.endpoint, self.clock.now_s)
         generated = self.engine.run(self._run(step, subject), _both(meter, tick))
         samples = generated.samples
+        duration_s = generated.duration_s or self.duration_s
         cell = Cell(
-            step.round, step.side.target, step.load, step.side.protocol, self.duration_s, samples
+            step.round, step.side.target, step.load, step.side.protocol, duration_s, samples
         )
         if generated.interrupted:
             return replace(cell, unused=INTERRUPTED)
         resources = meter.stop(generated.cpu_s)
         subject.endpoint.check_alive()
-        self._is_busy = not self._is_done(subject, samples)
+        self._is_busy = not self._is_done(subject, generated)
+        if generated.fault is not None:
+            return replace(cell, unused=generated.fault)
         after = self._after(subject, before, samples)
-        sent = Sent(len(samples), int(samples.served.sum()), self.clock.now_s() - start_s)
+        requests = len(samples) + generated.unlisted
+        sent = Sent(requests, int(samples.served.sum()), self.clock.now_s() - start_s)
         server = counted(before, after, subject.models, sent)
         faults = filter(None, (BUSY if was_busy else None, generated.late, server.fault))
         return replace(
@@ -94,9 +99,9 @@ class Bench:
             timeout_s=self.timeout_s,
         )
 
-    def _is_done(self, subject: Subject, samples: Samples) -> bool:
+    def _is_done(self, subject: Subject, generated: Generated) -> bool:
         """Whether the server has nothing left to do; it has when every request was answered."""
-        if not np.isin(samples.outcome, _GIVEN_UP).any():
+        if generated.fault is None and not np.isin(generated.samples.outcome, _GIVEN_UP).any():
             return True
         return self.clock.wait(lambda: self._is_idle(subject), IDLE_TIMEOUT_S)
 

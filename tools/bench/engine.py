@@ -6,9 +6,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from tools.bench.perf_analyzer import PerfAnalyzer
 from tools.load.generated import Generated
 from tools.load.generator import Generator
 from tools.load.loads import Run
+from tools.perf_analyzer.program import program, version_of
 from tools.record.samples import Samples
 
 Tick = Callable[[float], None]
@@ -22,7 +24,20 @@ class Engine(Protocol):
         """Send what the run asks for, and count what comes back."""
 
 
-ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {"tandem": Generator}
+OWN = "tandem"
+ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {
+    OWN: Generator,
+    "perf_analyzer": PerfAnalyzer,
+}
+
+
+def label_of(engine: str) -> str:
+    """As the record has it; another program with its version.
+
+    Raises:
+        ContractMismatch: it is not there.
+    """
+    return engine if engine == OWN else f"{engine} {version_of(program())}"
 
 
 def samples_of(engine: Engine, run: Run) -> Samples:

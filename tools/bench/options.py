@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PROFILES = "baseline,interactive"
 PROTOCOLS = ("grpc", "http")
-ENGINES = ("tandem",)
+ENGINES = ("tandem", "perf_analyzer")
 _FOLDERS = re.compile(r"(?<![^=])~?/(?:[^,/]*/)*(?=[^,/])")
 """Of an absolute path, all but its last part."""
 

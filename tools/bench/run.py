@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TextIO
@@ -11,7 +11,7 @@ from typing import TextIO
 from tools.bench.asked import Asked
 from tools.bench.cell import Bench
 from tools.bench.classes import kind_of
-from tools.bench.engine import ENGINES, Engine
+from tools.bench.engine import ENGINES, OWN, Engine, label_of
 from tools.bench.keeper import Keeper
 from tools.bench.progress import Progress
 from tools.bench.report import as_json, as_text
@@ -33,8 +33,12 @@ def bench(asked: Asked, out: TextIO, err: TextIO) -> int:
         err.write(line + "\n")
     keeper = Keeper(asked.out, _empty_record(asked))
     try:
-        with up(asked.targets) as endpoints, ENGINES[asked.engine]() as engine:
-            Measuring(asked, engine, keeper, clock, err).run(endpoints, end_s)
+        with ExitStack() as stack:
+            endpoints = stack.enter_context(up(asked.targets))
+            own = stack.enter_context(ENGINES[OWN]())
+            is_own = asked.engine == OWN
+            engine = own if is_own else stack.enter_context(ENGINES[asked.engine]())
+            Measuring(asked, own, engine, keeper, clock, err).run(endpoints, end_s)
     finally:
         if keeper.record.cells:
             text = as_json if asked.as_json else as_text
@@ -50,13 +54,15 @@ class Measuring:
 
     Attributes:
         asked: what is measured.
-        engine: makes the requests.
+        own: makes the requests before the first round.
+        engine: makes those that are measured.
         keeper: takes what was measured.
         clock: time.
         err: for what the user should know.
     """
 
     asked: Asked
+    own: Engine
     engine: Engine
     keeper: Keeper
     clock: Clock
@@ -91,7 +97,7 @@ class Measuring:
 
     def _warm_up(self, subjects: Sequence[Subject]) -> None:
         asked = self.asked
-        ups = WarmUps(asked.mix, asked.plan.loads, asked.protocols, self.engine, self.clock)
+        ups = WarmUps(asked.mix, asked.plan.loads, asked.protocols, self.own, self.clock)
         for subject in subjects:
             if subject.silence is not None:
                 self._say(f"{subject.target.name}: the server's side is unknown: {subject.silence}")
@@ -119,7 +125,7 @@ def _empty_record(asked: Asked) -> Record:
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         origin=origin(),
         command=asked.command,
-        engine=asked.engine,
+        engine=label_of(asked.engine),
         seed=asked.seed,
         slo_p95_ms=asked.slo_p95_ms,
         mix=tuple(map(kind_of, asked.mix)),

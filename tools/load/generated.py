@@ -25,12 +25,18 @@ class Generated:
         cpu_s: user and system time of the generator.
         wall_s: from the start to the last answer.
         interrupted: whether it was ended early; then there are the requests up to that moment.
+        fault: why the run is of no use, whatever its samples say.
+        duration_s: in which requests were due, where it is not the run's own.
+        unlisted: requests that were sent and are not in ``samples``.
     """
 
     samples: Samples
     cpu_s: float
     wall_s: float
     interrupted: bool = False
+    fault: str | None = None
+    duration_s: float | None = None
+    unlisted: int = 0
 
     @property
     def late(self) -> str | None:

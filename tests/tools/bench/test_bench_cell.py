@@ -124,3 +124,20 @@ def test_a_silent_server_is_measured_from_outside(triton: FakeTriton) -> None:
     triton.odd.pages.pop("/v2/models/stats")
     cell = measured(bench(triton, lambda _: None))
     assert (cell.stages, cell.unused) == ((), None)
+
+
+def test_another_program_s_cell_lasts_as_long_as_it_says(triton: FakeTriton) -> None:
+    one = bench(triton, lambda _: triton.serve(48))
+    engine(one).result = Generated(samples(40), 0.5, 1.0, duration_s=0.9, unlisted=8)
+    cell = measured(one)
+    assert (cell.duration_s, len(cell.samples), cell.unused) == (0.9, 40, None)
+    engine(one).result = Generated(samples(40), 0.5, 1.0, duration_s=0.9)
+    assert "8 requests of others" in (measured(one).unused or "")
+
+
+def test_a_run_that_is_of_no_use_says_why_and_leaves_the_server_idle(triton: FakeTriton) -> None:
+    one = bench(triton, lambda _: triton.serve(40))
+    engine(one).result = Generated(samples(0), 0.5, 1.0, fault="it ended")
+    asked = len(triton.odd.asked)
+    assert measured(one).unused == "it ended"
+    assert "/metrics" in triton.odd.asked[asked:]

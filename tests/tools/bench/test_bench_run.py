@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from ensemble.errors import ModelUnavailable, ServingError
+from ensemble.errors import ContractMismatch, ModelUnavailable, ServingError
 from tests.tools.bench.fakes import FakeEngine, FakeTriton, fake_triton, samples
 from tests.tools.bench.test_bench_options import parsed
 from tools.bench import engine
@@ -162,3 +162,25 @@ def test_a_server_without_statistics_is_measured_and_said(bench: Bench) -> None:
     assert bench() == 0
     assert "a: the server's side is unknown" in bench.err.getvalue()
     assert bench.record().targets[0].steps == ()
+
+
+# Another program
+
+
+def test_another_engine_sends_what_is_measured_and_nothing_else(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = FakeEngine(bench._before)
+    monkeypatch.setitem(engine.ENGINES, "perf_analyzer", lambda: nullcontext(other))
+    monkeypatch.setattr(engine, "program", lambda: "a program")
+    monkeypatch.setattr(engine, "version_of", lambda _: "2.48.0")
+    assert bench("--engine", "perf_analyzer") == 0
+    assert bench.record().engine == "perf_analyzer 2.48.0"
+    assert len(other.runs) == bench.cells == 6
+    assert bench.engine.runs
+
+
+def test_what_another_engine_can_not_send_is_said_before_anything_starts(bench: Bench) -> None:
+    with pytest.raises(ContractMismatch, match="--engine perf_analyzer: expected one class"):
+        bench("--engine", "perf_analyzer", "--class", "name=a", "--class", "name=b,share=0.5")
+    assert bench.triton.odd.asked == []
