@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,7 @@ def t_beyond(t: Floats, freedom: int) -> Floats:
     return np.asarray(np.clip(1 - within, 0.0, 1.0))
 
 
+@lru_cache
 def t_quantile(level: float, freedom: int) -> float:
     """The t within which, on both sides of 0, a share ``level`` lies."""
     low, high = 0.0, 1.0
