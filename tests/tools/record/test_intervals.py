@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tools.record.intervals import Estimate, estimate, t_beyond, t_quantile
+from tools.record.intervals import Estimate, average, estimate, t_beyond, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,7 @@ def test_an_interval_by_hand() -> None:
 
 def test_where_a_round_has_zero_the_mean_is_the_plain_one_and_no_end_is_below_zero() -> None:
     got = estimate([0.0, 1.0, 2.0])
+    assert got == average([0.0, 1.0, 2.0])
     assert got == Estimate(1.0, 0.0, pytest.approx(1 + 4.302653 / math.sqrt(3), rel=1e-5))
 
 
@@ -44,6 +45,7 @@ def test_fewer_than_three_rounds_have_no_interval() -> None:
 @pytest.mark.parametrize("values", [[], [1.0, math.inf, 1.0], [math.nan]])
 def test_what_is_not_known_has_no_estimate(values: list[float]) -> None:
     assert estimate(values) is None
+    assert average(values) is None
 
 
 @pytest.mark.parametrize("rounds", [3, 7])

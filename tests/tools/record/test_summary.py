@@ -168,6 +168,13 @@ def test_a_stage_without_requests_has_no_times() -> None:
     assert (stage.queue_ms, stage.mean_batch, stage.sizes) == (None, None, None)
 
 
+@pytest.mark.parametrize("no_time", [math.nan, math.inf, 1e300])
+def test_a_stage_of_numbers_that_are_no_times_has_none(no_time: float) -> None:
+    broken = StageCounts("m", 4, 0, 4, 2, 1.0, no_time, 0.1, 0.1, 0.1)
+    (stage,) = one(made(replace(cell(hundred()), stages=(broken,)))).stages
+    assert (stage.queue_ms, stage.compute_input_ms) == (None, 25.0)
+
+
 def test_resources_that_nobody_measured_are_none_and_never_zero() -> None:
     used = Resources(server_cpu_s=5.0, resident_bytes=7)
     found = one(made(replace(cell(hundred()), resources=used), cell(hundred(), 1)))
@@ -181,11 +188,13 @@ def test_resources_that_nobody_measured_are_none_and_never_zero() -> None:
     ("broken", "words"),
     [
         (replace(cell(hundred()), unused="the schedule was not kept"), "schedule was not kept"),
-        (cell(samples([0.0], [math.nan])), "no number"),
-        (cell(samples([math.inf], [1.0])), "no number"),
-        (cell(samples([0.0], [-1.0])), "below 0"),
-        (cell(hundred(), duration_s=0.0), "duration above 0 s, got 0"),
-        (cell(hundred(), duration_s=math.nan), "duration above 0 s, got nan"),
+        (cell(samples([0.0], [math.nan])), "latency_s: expected seconds"),
+        (cell(samples([math.inf], [1.0])), "due_s: expected seconds"),
+        (cell(samples([0.0], [1e300])), "latency_s: expected seconds"),
+        (cell(samples([0.0], [-1.0])), "latency_s: expected 0 or more"),
+        (cell(hundred(), duration_s=0.0), "expected a duration of 1e-06 to 1e+09 s, got 0"),
+        (cell(hundred(), duration_s=math.nan), "got nan"),
+        (cell(hundred(), duration_s=math.inf), "got inf"),
     ],
 )
 def test_a_cell_that_does_not_count_is_named_with_its_reason(broken: Cell, words: str) -> None:
