@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import default_instances, seconds
+from tools.arguments import default_instances, positive, seconds
 
 if TYPE_CHECKING:
     from ensemble.model_config import Deployment
@@ -134,12 +134,19 @@ def _add_serve(verbs: Verbs) -> None:
     parser.add_argument(
         "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
     )
+    text = "trace when requests come into FILE.*, for tandem arrivals --trace FILE"
+    parser.add_argument("--record-arrivals", type=Path, metavar="FILE", help=text)
+    text = "of it kept; the oldest goes first"
+    parser.add_argument("--record-arrivals-mb", type=positive, default=256, metavar="N", help=text)
 
 
 def _serve(options: argparse.Namespace) -> int:
     from tools.serve.options import ServeOptions
+    from tools.serve.recording import Recording
     from tools.serve.serve import ServeRequest, serve
 
+    file: Path | None = options.record_arrivals
+    kept = options.record_arrivals_mb * 1_000_000
     serve(
         ServeRequest(
             deployment=_deployment(options),
@@ -153,6 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
                 grpc_port=options.grpc_port,
                 metrics_port=options.metrics_port,
                 extra=tuple(options.triton_arg),
+                recording=None if file is None else Recording(file.resolve(), kept),
             ),
             repository=options.repository,
             token_file=options.token_file,
