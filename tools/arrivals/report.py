@@ -127,7 +127,10 @@ def _gaps(analysis: Analysis) -> Iterator[str]:
     if gaps is None:
         yield "Gaps between arrivals: most are shorter than a step of the clock"
         return
-    yield f"Gaps between arrivals: mean {_time(gaps.mean_s)}"
+    yield (
+        f"Gaps between arrivals: mean {_time(gaps.mean_s)}, coefficient of variation "
+        f"{gaps.variation:.2f}"
+    )
     yield f"  {'below':>8} {'share':>6} Poisson"
     most = max(gaps.shares)
     for edge_s, share, poisson in zip(
