@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.bench.fakes import samples
+from tests.tools.bench.bench_fakes import samples
 from tools.bench.report import as_text
 from tools.record.record import Cell, Kind, Load, Record, StageCounts, Target
 

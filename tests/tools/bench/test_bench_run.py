@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.errors import ModelUnavailable, ServingError
-from tests.tools.bench.fakes import FakeEngine, FakeTriton, fake_triton, samples
+from tests.tools.bench.bench_fakes import FakeEngine, FakeTriton, fake_triton, samples
 from tests.tools.bench.test_bench_options import parsed
 from tools.bench import engine
 from tools.bench.options import run
