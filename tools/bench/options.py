@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from ensemble.errors import ContractMismatch
 from ensemble.profiles import DEFAULT
-from tools.arguments import add_deployment, deployment_of, milliseconds, minutes, positive, seconds
+from tools.arguments import (
+    INTERRUPTED,
+    add_deployment,
+    deployment_of,
+    milliseconds,
+    minutes,
+    positive,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from tools.bench.asked import Asked
@@ -67,10 +75,9 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     Raises:
         ServingError: before or while it was measured; what was measured is written.
     """
-    from tools.bench.run import bench
-    from tools.client.classify import INTERRUPTED
-
     try:
+        from tools.bench.run import bench  # it takes a second, in which Ctrl-C may come
+
         return bench(_asked(options), out, err)
     except KeyboardInterrupt:
         err.write("interrupted\n")
