@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
 from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import default_instances, seconds
+from tools.arguments import default_instances, positive, seconds
 
 if TYPE_CHECKING:
     from ensemble.model_config import Deployment
@@ -57,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(verbs)
     _add_explain(verbs)
     _add_doctor(verbs)
+    _add_arrivals(verbs)
     return parser
 
 
@@ -133,12 +134,19 @@ def _add_serve(verbs: Verbs) -> None:
     parser.add_argument(
         "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
     )
+    text = "trace when requests come into FILE.*, for tandem arrivals --trace FILE"
+    parser.add_argument("--record-arrivals", type=Path, metavar="FILE", help=text)
+    text = "of it kept; the oldest goes first"
+    parser.add_argument("--record-arrivals-mb", type=positive, default=256, metavar="N", help=text)
 
 
 def _serve(options: argparse.Namespace) -> int:
     from tools.serve.options import ServeOptions
+    from tools.serve.recording import Recording
     from tools.serve.serve import ServeRequest, serve
 
+    file: Path | None = options.record_arrivals
+    kept = options.record_arrivals_mb * 1_000_000
     serve(
         ServeRequest(
             deployment=_deployment(options),
@@ -152,6 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
                 grpc_port=options.grpc_port,
                 metrics_port=options.metrics_port,
                 extra=tuple(options.triton_arg),
+                recording=None if file is None else Recording(file.resolve(), kept),
             ),
             repository=options.repository,
             token_file=options.token_file,
@@ -263,5 +272,18 @@ def _add_doctor(verbs: Verbs) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tools.doctor.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_arrivals(verbs: Verbs) -> None:
+    from tools.arrivals.options import add_arguments
+
+    text = "How do requests come? Uniform, Poisson-like, bursty or in groups, from a trace or log."
+    add_arguments(_verb(verbs, "arrivals", _arrivals, text))
+
+
+def _arrivals(options: argparse.Namespace) -> int:
+    from tools.arrivals.options import run
 
     return run(options, sys.stdout, sys.stderr)
