@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,12 +23,10 @@ import psutil
 from benchmarks import inprocess, served, soak
 from benchmarks.inprocess import Arrangement, Speed
 from benchmarks.record import write_record
-from ensemble.model_config import Deployment
-from tools.arguments import default_instances
 from tools.example.efficientnet_lite0 import ensure
-from tools.serve.options import ServeOptions
-from tools.serve.serve import EXAMPLE_MODEL, ServeRequest
-from tools.serve.temporary import running
+from tools.export import ROOT
+from tools.serve.ports import free_ports
+from tools.serve.serve import EXAMPLE_MODEL
 
 CLIENTS = 16
 ARRANGEMENTS = (
@@ -41,14 +42,16 @@ Measure = Callable[[], Speed]
 
 @dataclass(frozen=True)
 class Served:
-    """A running server.
+    """A running ``tandem serve``.
 
     Attributes:
         grpc: host and port.
+        http_url: the other one.
         process: the ``tritonserver``.
     """
 
     grpc: str
+    http_url: str
     process: psutil.Process
 
 
@@ -92,11 +95,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def serving(profile: str) -> Iterator[Served]:
-    """The CPU target on free ports, as ``tandem serve`` starts it."""
-    deployment = Deployment("cpu", profile, instances=default_instances("cpu"))
-    with running(ServeRequest(deployment, ServeOptions(Path(), "", "", profile))) as server:
-        yield Served(server.grpc, psutil.Process(server.process.pid))
+def serving(profile: str, *options: str) -> Iterator[Served]:
+    """``tandem serve`` on free ports, as a user would run it, with further options."""
+    http, grpc, metrics = free_ports(3)
+    command = [sys.executable, "-m", "tools", "serve", f"--profile={profile}", *options]
+    command += [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            while process.poll() is None and not _said(output, "READY"):
+                time.sleep(0.2)
+            if process.poll() is not None:
+                output.seek(0)
+                raise SystemExit(output.read())
+            children = psutil.Process(process.pid).children()
+            yield Served(f"127.0.0.1:{grpc}", f"http://127.0.0.1:{http}", children[0])
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _said(output: Any, word: str) -> bool:
+    output.seek(0)
+    return word in output.read()
 
 
 def _pairs(name: str, limit: Measure, server: Measure, count: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
-from tools.arguments import add_deployment, add_profile, deployment_of, seconds
+from tools.arguments import add_deployment, add_profile, deployment_of, positive, seconds
 
 Verb = Callable[[argparse.Namespace], int]
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -97,12 +97,19 @@ def _add_serve(verbs: Verbs) -> None:
     parser.add_argument(
         "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
     )
+    text = "trace when requests come into FILE.*, for tandem arrivals --trace FILE"
+    parser.add_argument("--record-arrivals", type=Path, metavar="FILE", help=text)
+    text = "of it kept; the oldest goes first"
+    parser.add_argument("--record-arrivals-mb", type=positive, default=256, metavar="N", help=text)
 
 
 def _serve(options: argparse.Namespace) -> int:
     from tools.serve.options import ServeOptions
+    from tools.serve.recording import Recording
     from tools.serve.serve import ServeRequest, serve
 
+    file: Path | None = options.record_arrivals
+    kept = options.record_arrivals_mb * 1_000_000
     serve(
         ServeRequest(
             deployment=deployment_of(options, options.profile),
@@ -116,6 +123,7 @@ def _serve(options: argparse.Namespace) -> int:
                 grpc_port=options.grpc_port,
                 metrics_port=options.metrics_port,
                 extra=tuple(options.triton_arg),
+                recording=None if file is None else Recording(file.resolve(), kept),
             ),
             repository=options.repository,
             token_file=options.token_file,

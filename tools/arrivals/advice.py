@@ -35,10 +35,11 @@ _MEANS = {
 _GROUPS = (
     "Requests come together: an idle instance starts with the first, and the others wait for it. "
     "A delay of about the time within which they come ({within_ms:g} ms or less) lets them be one "
-    "batch, most so when groups come evenly. preferred_batch_size [{size}] fits only where they "
-    "are all of that size: here {share:.0%} of the requests come so. In an ensemble set it on "
-    "all stages or on none, and measure both."
+    "batch, most so when groups come evenly. {sizes} In an ensemble set it on all stages or on "
+    "none, and measure both."
 )
+_STEADY = "preferred_batch_size [{size}] lets a whole group go at once."
+_UNSTEADY = "No preferred_batch_size fits groups of different sizes."
 _LOOP = (
     "If clients wait for an answer before they send again, these arrivals follow the server's "
     "speed and change with it; tandem doctor sees such clients."
@@ -49,9 +50,8 @@ def advice(analysis: Analysis) -> Iterator[str]:
     """One text a point."""
     group, kind = analysis.group, analysis.verdict.kind
     if group is not None:
-        yield _GROUPS.format(
-            within_ms=1e3 * group.within_s, size=group.usual_size, share=group.usual_share
-        )
+        sizes = _STEADY.format(size=group.usual_size) if group.is_steady else _UNSTEADY
+        yield _GROUPS.format(within_ms=1e3 * group.within_s, sizes=sizes)
     if group is None or kind == "bursty":
         yield from _MEANS[kind]
     if kind != "too-few" or group is not None:

@@ -97,6 +97,11 @@ class Group:
     usual_size: int
     usual_share: float
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether most groups are of one size."""
+        return self.usual_size > 1 and self.usual_share > 0.5
+
 
 @dataclass(frozen=True)
 class Analysis:

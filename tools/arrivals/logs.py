@@ -22,7 +22,7 @@ from tools.arrivals.stamps import Progress, Stamps
 MAX_LINE = 1 << 16
 """Characters; a longer line is no request."""
 _SAMPLE = 200
-_RESOLUTIONS_S = (1.0, 1e-3, 1e-6)
+_RESOLUTIONS_S = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
 def read(
@@ -45,28 +45,33 @@ def read(
     for file in files:
         with opened(file, progress) as text:
             lines = _lines(text)
-            sample = list(islice(lines, _SAMPLE))
-            formats.append(_fitting(file, sample, time_field))
-            for line in chain(sample, lines):
-                read_s = _arrived_s(line, formats[-1], path)
-                if isinstance(read_s, str):
-                    skipped[read_s] += 1
-                else:
-                    times_s.append(read_s)
+            if sample := list(islice(lines, _SAMPLE)):  # a new log may be empty yet
+                formats.append(_fitting(file, sample, time_field))
+                _take(chain(sample, lines), formats[-1], path, times_s, skipped)
     if not times_s:
-        raise ContractMismatch(f"{names}: expected requests to {path}, got {_said(skipped)}")
+        to = f"requests to {path}" if path else "an access log with a time"
+        raise ContractMismatch(f"{names}: expected {to}, got {_said(skipped) or 'nothing'}")
     remarks = dict.fromkeys(one.remark for one in formats if one.remark is not None)
     left_out = (f"left out: {_said(skipped)}",) if skipped else ()
     resolution_s = max(one.resolution_s for one in formats)
     return Stamps(times_s, resolution_s, f"log {names}", (*left_out, *remarks))
 
 
-def _arrived_s(line: str, form: Format, path: str | None) -> float | str:
-    """When, or why the line does not count."""
-    if path is not None and not (form.path(line) or "").startswith(path):
-        return "lines of other paths"
-    time_s = form.time_s(line)
-    return "lines without a time" if time_s is None else time_s
+def _take(
+    lines: Iterable[str],
+    form: Format,
+    path: str | None,
+    times_s: array[float],
+    skipped: Counter[str],
+) -> None:
+    """Add each line to the times, or to what is skipped and why."""
+    for line in lines:
+        if path is not None and not (form.path(line) or "").startswith(path):
+            skipped["lines of other paths"] += 1
+        elif (time_s := form.time_s(line)) is None:
+            skipped["lines without a time"] += 1
+        else:
+            times_s.append(time_s)
 
 
 def _said(skipped: Counter[str]) -> str:
@@ -89,7 +94,7 @@ def _fitting(file: Path, sample: Sequence[str], time_field: str | None) -> Forma
     if time_field is None and (found is None or 2 * found[0] < len(sample)):
         found = _most(sample, candidates(None, in_quotes=True)) or found
     if found is None:
-        first = f"{sample[0].strip()!r:.100}" if sample else "nothing"
+        first = f"{sample[0].strip()!r:.100}"
         named = f" in {time_field}" if time_field else ""
         raise ContractMismatch(f"{file}: expected an access log with a time{named}, got {first}")
     return found[1]

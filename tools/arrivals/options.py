@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from tools.arrivals.stamps import Progress, Stamps
 
 BAR_ABOVE_BYTES = 20_000_000
+INTERRUPTED = 130
 _OF_SOURCE = {"trace": ("model",), "log": ("path", "time_field"), "record": ("cell",)}
 
 
@@ -48,16 +48,24 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         err: for the progress, which only a terminal gets, and the file that was written.
 
     Returns:
-        0.
+        0, or 130 when it was interrupted.
 
     Raises:
         ContractMismatch: for the command line, or a file that holds no arrivals.
         OSError: a file can't be read or written.
     """
+    _check(options)
+    try:
+        _run(options, out, err)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _run(options: argparse.Namespace, out: TextIO, err: TextIO) -> None:
     from tools.arrivals.analysis import analyse
     from tools.arrivals.report import as_json, as_text
 
-    _check(options)
     stamps = _stamps(options, err)
     analysis = analyse(stamps.arrivals)
     if options.json:
@@ -66,7 +74,6 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         out.writelines(line + "\n" for line in as_text(analysis, stamps.remarks))
     if options.out is not None:
         _write(options, stamps, analysis.group is not None, err)
-    return 0
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -96,8 +103,7 @@ def _progress(files: Sequence[Path], err: TextIO) -> Iterator[Progress]:
     """A bar over the bytes, on a terminal."""
     from tqdm import tqdm
 
-    kinds = [path.stat() for path in files]
-    size = sum(one.st_size for one in kinds if stat.S_ISREG(one.st_mode))
+    size = sum(path.stat().st_size for path in files if path.is_file())
     hidden = size < BAR_ABOVE_BYTES or not err.isatty()
     with tqdm(total=size, unit="B", unit_scale=True, file=err, disable=hidden, leave=False) as bar:
         yield bar.update

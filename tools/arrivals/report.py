@@ -52,7 +52,8 @@ def verdict(analysis: Analysis) -> str:
         return f"The arrivals are {_SIGNS[kind]}, on time scales of {_range(analysis)}."
     what = "too few to tell how these come" if kind == "too-few" else f"these are {_SIGNS[kind]}"
     on = "" if kind == "too-few" else f", on time scales of {_range(analysis)}"
-    return f"The arrivals come in groups, mostly of {group.usual_size}; {what}{on}."
+    size = f"mostly of {group.usual_size}" if group.is_steady else "of different sizes"
+    return f"The arrivals come in groups, {size}; {what}{on}."
 
 
 def _range(analysis: Analysis) -> str:
@@ -126,7 +127,10 @@ def _gaps(analysis: Analysis) -> Iterator[str]:
     if gaps is None:
         yield "Gaps between arrivals: most are shorter than a step of the clock"
         return
-    yield f"Gaps between arrivals: mean {_time(gaps.mean_s)}"
+    yield (
+        f"Gaps between arrivals: mean {_time(gaps.mean_s)}, coefficient of variation "
+        f"{gaps.variation:.2f}"
+    )
     yield f"  {'below':>8} {'share':>6} Poisson"
     most = max(gaps.shares)
     for edge_s, share, poisson in zip(

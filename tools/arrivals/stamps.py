@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ensemble.errors import ContractMismatch
-from tools.load.arrivals_file import Arrivals
+from tools.load.arrivals_file import MAX_ARRIVALS, Arrivals
 
 Progress = Callable[[int], object]
 """Takes the bytes that were read since it was called last."""
@@ -24,13 +24,20 @@ class Stamps:
         times_s: float64, in any order, on any clock.
         resolution_s: one step of that clock.
         source: what it is, for a reader.
-        remarks: what was left out, and what else a reader must know.
+        left_out: what was, and what else a reader must know.
     """
 
     times_s: array[float] = field(repr=False)
     resolution_s: float
     source: str
-    remarks: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        if len(self.times_s) <= MAX_ARRIVALS:
+            return self.left_out
+        return (*self.left_out, f"only the first {MAX_ARRIVALS} of {len(self.times_s)} are used")
 
     @cached_property
     def arrivals(self) -> Arrivals:
@@ -39,11 +46,10 @@ class Stamps:
         Raises:
             ContractMismatch: all came at one time, or there are none.
         """
-        times_s = np.sort(np.frombuffer(self.times_s, np.float64))
+        times_s = np.sort(np.frombuffer(self.times_s, np.float64))[:MAX_ARRIVALS]
         if len(times_s) == 0 or times_s[0] == times_s[-1]:
             raise ContractMismatch(
-                f"{self.source}: expected arrivals at two times or more, got {len(times_s)} "
-                f"{'at one' if len(times_s) else 'arrivals'}"
+                f"{self.source}: expected arrivals at two times or more, got {len(times_s)} at one"
             )
         times_s -= times_s[0]
         gap_s = max(times_s[-1] / (len(times_s) - 1), self.resolution_s)

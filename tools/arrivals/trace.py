@@ -59,6 +59,7 @@ class _Requests:
     incomplete: int = 0
     unreadable: int = 0
     reboots: int = 0
+    deleted: int = 0
 
     def read(self, objects: Iterable[object]) -> None:
         """One file's."""
@@ -119,8 +120,11 @@ def read(files: Sequence[Path], model: str | None, progress: Progress) -> Stamps
     requests = _Requests()
     names = ", ".join(path.name for path in files)
     for path in pieces(files):
-        with opened(path, progress) as text:
-            requests.read(objects(text))
+        try:
+            with opened(path, progress) as text:
+                requests.read(objects(text))
+        except FileNotFoundError:
+            requests.deleted += 1
     counts = {name: len(times_s) for name, times_s in requests.times_s.items()}
     chosen = model or max(counts, key=counts.__getitem__, default=None)
     if chosen is None or chosen not in counts:
@@ -145,6 +149,8 @@ def _remarks(requests: _Requests, others: dict[str, int]) -> Iterator[str]:
         yield f"requests to other models left out: {_listed(others)} (--model)"
     if requests.reboots:
         yield "the machine's clock began again; only what came after is used"
+    if requests.deleted:
+        yield f"{requests.deleted} pieces were deleted before they could be read"
     if requests.incomplete:
         yield f"{requests.incomplete} traces without a model or an arrival"
     if requests.unreadable:

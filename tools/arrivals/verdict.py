@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tools.arrivals.dispersion import Scale
 
 MIN_ARRIVALS = 100
-"""Of which chance alone makes an local dispersion of 0.5 or 2 look like 1."""
+"""Fewer make no kind likely enough."""
 BURSTY = 1.5
 """Times the variance of Poisson arrivals: below it, nobody would set a server otherwise."""
 UNIFORM = 0.5
@@ -17,8 +17,8 @@ GROUP = 2.0
 """Of arrivals that come in twos, at the least."""
 TOGETHER_S = 0.0101
 """What comes within so long can share a batch; longer is a burst."""
-_STEADY = 1.0
-"""Arrivals in a window, from which on even spacing shows in counts."""
+_FINE = 10.0
+"""Arrivals, or groups, in a window: whether they are evenly spaced shows where there are few."""
 _MOST = 0.7
 """Of the size of groups: with their spread, some lie across the edge of a window."""
 _GROWTH = 0.5
@@ -65,9 +65,9 @@ def judge(scales: Sequence[Scale], variation: float | None) -> Verdict:
     if burstiness(most, size) > 1:
         return Verdict("bursty", most, judged, together, size)
     for one in enough:
-        seen = _STEADY <= one.mean / size <= 10 * _STEADY
         by_counts = one.local < min(UNIFORM * size, one.chance(size)[0])
-        if seen and (by_counts or (variation is not None and variation < UNIFORM)):
+        by_gaps = variation is not None and variation < UNIFORM
+        if one.mean <= _FINE * size and (by_counts or by_gaps):
             return Verdict("uniform", one, judged, together, size)
     return Verdict("poisson-like", most, judged, together, size)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import statistics
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ def _settings(text: str, number: int) -> dict[str, Any]:
         try:
             name, parse = _SETTINGS[word]
             found[name] = parse(value)
-        except Exception as error:
+        except (KeyError, ValueError, ArgumentTypeError) as error:
             expected = ", ".join(f"{one}=…" for one in _SETTINGS)
             raise ContractMismatch(f"--class {text}: expected {expected}, got {setting}") from error
         if not value:
@@ -125,8 +126,11 @@ def _images(path: Path | None, seed: int) -> tuple[bytes, ...]:
 
 
 def alone(one: RequestClass, rows: int | None = None) -> RequestClass:
-    """The class as the only one of its mix, with so many rows a request."""
-    return replace(one, share=1.0, rows=one.rows if rows is None else rows)
+    """The class as the only one of its mix, with so many rows, for a server that is still cold.
+
+    It may take its time, so there is no timeout in the server's queues.
+    """
+    return replace(one, share=1.0, timeout_ms=0.0, rows=one.rows if rows is None else rows)
 
 
 def kind_of(one: RequestClass) -> Kind:

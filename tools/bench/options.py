@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from ensemble.errors import ContractMismatch
 from ensemble.profiles import DEFAULT
-from tools.arguments import add_deployment, deployment_of, milliseconds, minutes, positive, seconds
+from tools.arguments import (
+    INTERRUPTED,
+    add_deployment,
+    deployment_of,
+    milliseconds,
+    minutes,
+    positive,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from tools.bench.asked import Asked
@@ -42,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--images", type=Path, metavar="PATH", help="file or folder; default: sample photographs")
     add("--slo-p95-ms", type=milliseconds, metavar="MS", help="what p95 has to stay within")
     add("--protocol", default="grpc", metavar="A,B", help="grpc, http or both")
-    add("--rounds", type=positive, default=7, metavar="N", help="repetitions of every cell")
-    add("--duration-s", type=seconds, default=4.0, metavar="S", help="of one cell")
+    add("--rounds", type=positive, default=10, metavar="N", help="repetitions of every cell")
+    add("--duration-s", type=seconds, default=3.0, metavar="S", help="of one cell")
     add("--budget-min", type=minutes, metavar="MIN", help="begin no round that would end later")
     add("--timeout-s", type=seconds, default=10.0, metavar="S", help="that a caller waits")
     add("--seed", type=int, default=0, help="of everything random")
@@ -67,10 +75,9 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     Raises:
         ServingError: before or while it was measured; what was measured is written.
     """
-    from tools.bench.run import bench
-    from tools.client.classify import INTERRUPTED
-
     try:
+        from tools.bench.run import bench  # it takes a second, in which Ctrl-C may come
+
         return bench(_asked(options), out, err)
     except KeyboardInterrupt:
         err.write("interrupted\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from tools.record.intervals import Estimate
 from tools.record.record import Record
 from tools.record.summary import Summary, summarise
 from tools.record.verdict import verdict
+from tools.record.words import amount, ends, plain
 
 UNKNOWN = "-"
 _HEAD = ("load", "target", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", "rounds", "errors")
@@ -41,9 +41,6 @@ def _lines(record: Record, path: Path) -> Iterator[str]:
     steps = next((one.steps for one in record.targets if one.steps), ())
     stages = f"mean of {'/'.join(steps)}" if steps else "mean"
     yield f"In brackets: 95% interval over rounds. Batch: {stages}."
-    reasons = Counter(one.reason for summary in summaries for one in summary.unused)
-    for reason, count in reasons.items():
-        yield f"Not counted: {count} cell{'' if count == 1 else 's'}: {reason}."
     found = verdict(record)
     yield ""
     yield found.sentence
@@ -64,15 +61,7 @@ def _row(one: Summary, with_protocol: bool) -> tuple[str, ...]:
 
 
 def _estimate(value: Estimate | None) -> str:
-    if value is None:
-        return UNKNOWN
-    if value.low is None or value.high is None:
-        return _number(value.value)
-    return f"{_number(value.value)} [{_number(value.low)}, {_number(value.high)}]"
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return UNKNOWN if value is None else amount(value.value) + ends(value, amount)
 
 
 def _batches(one: Summary) -> str:
@@ -85,5 +74,5 @@ def _batches(one: Summary) -> str:
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        cells = (plain(cell).ljust(width) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TextIO
 
+from tools.arguments import INTERRUPTED
 from tools.bench.asked import Asked
 from tools.bench.cell import Bench
 from tools.bench.classes import kind_of
@@ -18,7 +19,6 @@ from tools.bench.report import as_json, as_text
 from tools.bench.rounds import Rounds
 from tools.bench.targets import Endpoint, Subject, subject_of, up
 from tools.bench.warm import WarmUps
-from tools.client.classify import INTERRUPTED
 from tools.clock import Clock
 from tools.record.origin import origin
 from tools.record.record import Record, WarmUp

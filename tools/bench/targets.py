@@ -248,10 +248,11 @@ def _config_url(url: str, model: str) -> str:
 
 def _steps(url: str, model: str) -> tuple[str, ...]:
     """Models of an ensemble, and of the ensembles within it, in order; none of a plain model."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     waiting = [model]
     while waiting:
-        steps = read_config(url, Model(waiting.pop(0), "")).steps
-        waiting += [one for one in steps if one not in found and one != model]
-        found.update(dict.fromkeys(steps))
+        steps = dict.fromkeys(read_config(url, Model(waiting.pop(0), "")).steps)
+        new = [one for one in steps if one not in found and one != model]
+        waiting += new
+        found += new
     return tuple(found)

@@ -63,7 +63,7 @@ class WarmUps:
         for protocol in self.protocols:
             before = _requests(subject)
             for one in self.mix:
-                run = self._run(subject, protocol, OpenLoop(np.zeros(1)), alone(one))
+                run = self._run(subject, protocol, OpenLoop(np.zeros(1)), (alone(one),))
                 outcomes = samples_of(self.engine, run).outcome
                 if outcomes.tolist() != [OK]:
                     raise _refused(subject, run, OUTCOMES[outcomes[0]])
@@ -90,13 +90,13 @@ class WarmUps:
         callers = [int(one.value) for one in self.loads if one.kind == "closed"]
         loop = ClosedLoop(max(callers, default=CALLERS))
         for protocol in self.protocols:
-            samples_of(self.engine, self._run(subject, protocol, loop, *self.mix))
+            samples_of(self.engine, self._run(subject, protocol, loop, self.mix, TOGETHER_S))
         return tuple(done)
 
     def _size(self, subject: Subject, rows: int) -> WarmUp | None:
         """None where the model takes no such request, for its own reasons."""
-        one = alone(self.mix[0], rows)
-        samples = samples_of(self.engine, self._run(subject, self.protocols[0], ClosedLoop(1), one))
+        mix = (alone(self.mix[0], rows),)
+        samples = samples_of(self.engine, self._run(subject, self.protocols[0], ClosedLoop(1), mix))
         served_ms = 1e3 * samples.latency_s[samples.served]
         if not len(served_ms):
             return None
@@ -113,17 +113,15 @@ class WarmUps:
         return allowed if len(reached) < len(self.loads) else min(allowed, max(reached))
 
     def _run(
-        self, subject: Subject, protocol: str, loop: ClosedLoop | OpenLoop, *mix: RequestClass
+        self,
+        subject: Subject,
+        protocol: str,
+        loop: ClosedLoop | OpenLoop,
+        mix: tuple[RequestClass, ...],
+        duration_s: float = SIZE_S,
     ) -> Run:
-        return Run(
-            protocol,
-            subject.endpoint.address(protocol),
-            subject.target.model,
-            loop,
-            SIZE_S if len(mix) == 1 else TOGETHER_S,
-            mix,
-            timeout_s=FIRST_TIMEOUT_S,
-        )
+        address, model = subject.endpoint.address(protocol), subject.target.model
+        return Run(protocol, address, model, loop, duration_s, mix, timeout_s=FIRST_TIMEOUT_S)
 
 
 def sizes_up_to(largest: int) -> Iterator[int]:

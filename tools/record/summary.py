@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tools.record.intervals import Estimate, Floats, estimate
+from tools.record.cells import LONGEST_S, Key, cells_by_key, credit, quantile, why_unused
+from tools.record.intervals import Estimate, Floats, average, estimate
 from tools.record.record import Cell, Load, Record, StageCounts
 from tools.record.samples import OUTCOMES
 
@@ -134,65 +135,6 @@ class Summary(Answers):
     resident_bytes: int | None
 
 
-Key = tuple[str, Load, str]
-"""Target, load and protocol."""
-
-
-def cells_by_key(record: Record) -> dict[Key, list[Cell]]:
-    """Cells of each target, load and protocol: targets as in the record, loads ascending."""
-    found: dict[Key, list[Cell]] = {}
-    for cell in record.cells:
-        found.setdefault((cell.target, cell.load, cell.protocol), []).append(cell)
-    places = {target.name: place for place, target in enumerate(record.targets)}
-    return dict(sorted(found.items(), key=lambda item: _order(item[0], places)))
-
-
-def _order(key: Key, places: Mapping[str, int]) -> tuple[object, ...]:
-    target, load, protocol = key
-    return places.get(target, len(places)), protocol, load.kind, load.arrivals or "", load.value
-
-
-def why_unused(cell: Cell) -> str | None:
-    """Why a cell does not count; None: it does."""
-    if cell.unused is not None:
-        return cell.unused
-    if not (math.isfinite(cell.duration_s) and cell.duration_s > 0):
-        return f"expected a duration above 0 s, got {cell.duration_s:g}"
-    times_s = (cell.samples.due_s, cell.samples.late_s, cell.samples.latency_s)
-    if not all(np.isfinite(column).all() for column in times_s):
-        return "a time in it is no number"
-    if (cell.samples.latency_s < 0).any():
-        return "a latency in it is below 0"
-    return None
-
-
-def quantile(ordered: Floats, share: float) -> float | None:
-    """The order statistic of rank ``share * (n + 1)``, rounded up; None where n is less.
-
-    The next request is within it with at least that probability, however few there were: a lower
-    rank would flatter. p95 takes 19 values, p99 takes 99.
-
-    Args:
-        ordered: ascending; may end in infinities.
-        share: 0.95 for p95.
-    """
-    rank = math.ceil(round(share * (len(ordered) + 1), 9))
-    return float(ordered[rank - 1]) if 1 <= rank <= len(ordered) else None
-
-
-def credit(cell: Cell) -> Floats:
-    """How much of each request falls into the cell's duration, 0 to 1; throughput adds these up.
-
-    What is under way at the end counts by its share in a closed loop, so that slow requests are
-    not rounded away, and not at all in an open one, where a queue may have grown.
-    """
-    left_s, latency_s = cell.duration_s - cell.samples.due_s, cell.samples.latency_s
-    share = np.ones(len(left_s))
-    np.divide(left_s, latency_s, out=share, where=latency_s > left_s)
-    share = np.clip(share, 0.0, 1.0)
-    return share if cell.load.kind == "closed" else np.floor(share)
-
-
 def summarise(record: Record) -> tuple[Summary, ...]:
     """One summary for each target, load and protocol, targets first, loads ascending."""
     return tuple(_summary(record, key, cells) for key, cells in cells_by_key(record).items())
@@ -218,7 +160,7 @@ def _summary(record: Record, key: Key, cells: Sequence[Cell]) -> Summary:
         stages=tuple(_stages(used)),
         server_cpu_ms_per_request=_cpu_ms(used, "server_cpu_s", served_only=True),
         generator_cpu_ms_per_request=_cpu_ms(used, "generator_cpu_s", served_only=False),
-        gpu_utilisation=estimate(_known(used, "gpu_utilisation")),
+        gpu_utilisation=average(_known(used, "gpu_utilisation")),
         gpu_memory_bytes=max(_known(used, "gpu_memory_bytes"), default=None),
         resident_bytes=max(_known(used, "resident_bytes"), default=None),
     )
@@ -232,8 +174,8 @@ def _answers(cells: Sequence[Cell], slo_ms: float | None, kind: int | None = Non
         requests=sum(one.requests for one in rounds),
         served=sum(len(one.latency_ms) for one in rounds),
         errors={OUTCOMES[n]: count for n, count in enumerate(errors) if count},
-        throughput_per_s=estimate([one.throughput_per_s for one in asked]),
-        goodput_per_s=None if slo_ms is None else estimate([one.goodput_per_s for one in asked]),
+        throughput_per_s=average([one.throughput_per_s for one in asked]),
+        goodput_per_s=None if slo_ms is None else average([one.goodput_per_s for one in asked]),
         mean_ms=_over([one.mean_ms for one in rounds]),
         p50_ms=_over([quantile(one.latency_ms, 0.50) for one in rounds]),
         p95_ms=_over([quantile(one.latency_ms, 0.95) for one in rounds]),
@@ -306,7 +248,8 @@ def _stage(model: str, counts: Sequence[StageCounts]) -> StageSummary:
     executions = sum(one.executions for one in counts)
 
     def each_ms(name: str) -> float | None:
-        return 1e3 * sum(getattr(one, name) for one in counts) / requests if requests else None
+        total_s = sum(getattr(one, name) for one in counts)
+        return 1e3 * total_s / requests if requests and abs(total_s) <= LONGEST_S else None
 
     return StageSummary(
         model=model,

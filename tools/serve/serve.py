@@ -84,6 +84,8 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
             f"--repository {request.repository}: expected a model named ensemble, which is asked "
             "whether the server still answers"
         )
+    if request.options.recording is not None:
+        request.options.recording.check(request.options.extra)
     check_machine(request.options, request.deployment)
     # The serving image has no validator, and with flags of their own users know better.
     if request.repository and request.deployment.target == "cpu" and not request.options.extra:
@@ -203,6 +205,8 @@ class Server:
                 return code
             self._process.close_shared_memory()
             self._process.limit_log()
+            if self.options.recording is not None:
+                self.options.recording.limit()
             newest = {stub.instance: stub.started_s for stub in self._process.stubs()}
             self._reload(stubs.observe(newest, self._ready_models()))
             self._end_retired()
@@ -357,6 +361,8 @@ def _ready_lines(options: ServeOptions, log_file: Path, request: ServeRequest) -
     token_file = request.token_file or log_file.with_suffix("") / "token"
     yield f"  token    {token_file} (management APIs)"
     yield f"  log      {log_file}"
+    if options.recording is not None:
+        yield f"  arrivals {options.recording.file}.*"
     url = "" if options.grpc_port == 8001 else f" --url {host}:{options.grpc_port}"
     yield f"Try:  .venv/bin/tandem classify samples/{url}"
 

@@ -8,12 +8,10 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from ensemble.errors import ContractMismatch
-from tools.arguments import seconds
+from tools.arguments import INTERRUPTED, seconds
 
 if TYPE_CHECKING:
     from tools.top.watch import Watch
-
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

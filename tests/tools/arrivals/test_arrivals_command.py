@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from tests.tools.arrivals.test_arrivals_logs import line, written
+from tools.arrivals import logs, stamps
 from tools.cli import main
 from tools.load.arrivals import Bursty, Constant, Pattern, Poisson, pattern
-from tools.load.arrivals_file import read
+from tools.load.arrivals_file import Arrivals, read
 from tools.record.record import Cell, Load, Record, Target, write
 from tools.record.samples import Samples
 
@@ -100,7 +101,7 @@ def test_stamps_of_a_coarse_clock_are_spread_over_its_steps(
 ) -> None:
     """Or all requests of a second would come at its beginning."""
     file = log(tmp_path / "log", drawn(Poisson(), 50.0, 300.0), "common")
-    found = []
+    found: list[Arrivals] = []
     for seed in ("1", "1", "2"):
         out = tmp_path / f"{len(found)}.json"
         assert main(["arrivals", "--log", str(file), "--out", str(out), "--seed", seed]) == 0
@@ -181,6 +182,26 @@ def test_a_wrong_command_line_is_refused(
     error = capsys.readouterr().err
     assert words in error
     assert "Traceback" not in error
+
+
+def test_more_than_a_file_may_hold_is_cut_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stamps, "MAX_ARRIVALS", 1000)
+    facts = as_json(capsys, "--log", str(log(tmp_path / "log", drawn(Constant()))))
+    assert facts["arrivals"] == 1000
+    assert facts["remarks"][-1] == "only the first 1000 of 3000 are used"
+
+
+def test_an_interrupted_reading_says_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(logs, "read", interrupted)
+    assert main(["arrivals", "--log", str(log(tmp_path / "log", [0.0, 1.0]))]) == 130
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("arguments", [[], ["--log", "a", "--trace", "b"], ["--log"]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def test_only_requests_to_the_path_count(tmp_path: Path, server: str) -> None:
 
 def json_lines(*names: str, **more: Any) -> list[str]:
     """Each named field with the time in it, as numbers or text."""
-    values = {
+    values: dict[str, Callable[[float], object]] = {
         "start_time": lambda after_s: at(after_s, "%Y-%m-%dT%H:%M:%S.%fZ"),
         "StartUTC": lambda after_s: at(after_s, "%Y-%m-%dT%H:%M:%S.%f250Z"),
         "msec": lambda after_s: f"{EPOCH_S + after_s:.3f}",
@@ -208,6 +209,17 @@ def test_several_logs_are_one_recording_and_gzip_is_read(tmp_path: Path) -> None
     stamps = read(newer, tmp_path / "log.1.gz")
     np.testing.assert_allclose(stamps.arrivals.times_s, TIMES_S, atol=1e-6)
     assert stamps.source == "log log, log.1.gz"
+
+
+def test_a_log_that_is_empty_beside_others_is_no_fault(tmp_path: Path) -> None:
+    file = written(tmp_path / "log.1", [line(at_s, "envoy") for at_s in TIMES_S])
+    assert len(read(written(tmp_path / "log", []), file).times_s) == len(TIMES_S)
+
+
+def test_a_clock_of_hundredths_is_seen(tmp_path: Path) -> None:
+    times_s = np.round(np.arange(0, 9, 0.37), 2)
+    lines = [line(at_s, "msec") for at_s in times_s]
+    assert read(written(tmp_path / "log", lines)).resolution_s == 0.01
 
 
 def test_gzip_that_is_cut_off_is_refused(tmp_path: Path) -> None:

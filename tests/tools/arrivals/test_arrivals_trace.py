@@ -174,6 +174,14 @@ def test_a_machine_that_was_started_again_leaves_only_what_came_after(tmp_path: 
     assert stamps.remarks == ("the machine's clock began again; only what came after is used",)
 
 
+def test_a_piece_that_is_deleted_while_others_are_read_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = written(tmp_path / "t", [request(10 * n, at_s) for n, at_s in enumerate(TIMES_S)])
+    monkeypatch.setattr(trace, "pieces", lambda files: [tmp_path / "t.0", there])
+    assert read(there).remarks == ("1 pieces were deleted before they could be read",)
+
+
 def test_requests_that_end_out_of_order_are_put_in_order(tmp_path: Path) -> None:
     times_s = [3.0, 0.0, 2.0, 1.0]
     stamps = read(written(tmp_path / "t", [request(10 * n, at) for n, at in enumerate(times_s)]))

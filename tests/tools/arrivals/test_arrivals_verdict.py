@@ -124,7 +124,7 @@ def changing(rate: Callable[[Floats], Floats], seed: int) -> Arrivals:
     grid = np.linspace(0, 1, 1001)
     integral = np.cumsum(rate(grid))
     times_s = Poisson().times_s(20.0, 1000.0, np.random.default_rng(seed))
-    return stamped(1000 * np.interp(times_s / 1000, integral / integral[-1], grid), 1e-9)
+    return stamped(np.interp(times_s / 1000, integral / integral[-1], 1000 * grid), 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ensemble.errors import ModelUnavailable
-from tests.tools.bench.fakes import FakeEngine, FakeTriton, fake_triton, samples, still_clock
+from tests.tools.bench.bench_fakes import FakeEngine, FakeTriton, fake_triton, samples, still_clock
 from tools.bench.cell import BUSY, INTERRUPTED, Bench
 from tools.bench.classes import classes_of
 from tools.bench.loads import loads_of

@@ -97,6 +97,7 @@ def test_more_than_fits_into_memory_is_refused(
         classes_of([], folder(tmp_path / "images", 10, 10, 10), seed=0)
 
 
-def test_a_class_can_be_sent_alone() -> None:
-    (one, _) = classes_of(["share=0.2,rows=3", "name=b"], None, seed=0)
+def test_a_class_can_be_sent_alone_to_a_server_that_is_still_cold() -> None:
+    (one, _) = classes_of(["share=0.2,rows=3,timeout-ms=5", "name=b"], None, seed=0)
     assert (alone(one).share, alone(one).rows, alone(one, 8).rows) == (1.0, 3, 8)
+    assert alone(one).timeout_ms == 0

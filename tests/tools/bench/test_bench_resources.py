@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.fakes.odd_server import body, odd_server
-from tests.tools.bench.fakes import still_clock
+from tests.tools.bench.bench_fakes import still_clock
 from tools.bench import resources
 from tools.bench.resources import Meter, Usage, usage_of
 from tools.bench.targets import Endpoint

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ensemble.errors import BackendFailure
-from tests.tools.bench.fakes import samples, still_clock
+from tests.tools.bench.bench_fakes import samples, still_clock
 from tools.bench import keeper
 from tools.bench.cell import INTERRUPTED
 from tools.bench.engine import Tick

@@ -10,7 +10,7 @@ import pytest
 from ensemble.errors import BackendFailure, ContractMismatch, ModelUnavailable
 from ensemble.model_config import Deployment
 from tests.fakes.odd_server import body
-from tests.tools.bench.fakes import FakeTriton, fake_triton
+from tests.tools.bench.bench_fakes import FakeTriton, fake_triton
 from tools.bench.targets import (
     Endpoint,
     Own,
@@ -114,7 +114,8 @@ def test_ensembles_within_ensembles_are_followed_and_circles_end(triton: FakeTri
     triton.odd.pages["/v2/models/classifier/config"] = body(
         {"ensemble_scheduling": {"step": steps}}
     )
-    assert subject_of(endpoint(triton), "ensemble").models[-1] == "ensemble"
+    models = subject_of(endpoint(triton), "ensemble").models
+    assert models == ("preprocess", "classifier", "ensemble")
 
 
 def test_a_model_that_is_not_there_is_said(triton: FakeTriton) -> None:

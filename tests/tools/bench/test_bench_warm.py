@@ -8,7 +8,7 @@ import pytest
 
 from ensemble.errors import ContractMismatch, ModelUnavailable
 from tests.fakes.odd_server import body
-from tests.tools.bench.fakes import FakeEngine, FakeTriton, fake_triton, samples, still_clock
+from tests.tools.bench.bench_fakes import FakeEngine, FakeTriton, fake_triton, samples, still_clock
 from tools.bench import warm
 from tools.bench.classes import classes_of
 from tools.bench.targets import Endpoint, Subject, subject_of
@@ -92,6 +92,7 @@ def test_every_size_up_to_the_largest_of_the_model_is_sent(triton: FakeTriton) -
     ]
     assert [run.mix[0].rows for run in runs(one)] == [1, 2, 4, 8, 1, 1]
     assert [run.loop for run in runs(one)[-2:]] == [ClosedLoop(64)] * 2  # both protocols
+    assert {run.duration_s for run in runs(one)[-2:]} == {warm.TOGETHER_S}
 
 
 @pytest.mark.parametrize(
