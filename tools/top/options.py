@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
 from ensemble.errors import ContractMismatch
@@ -12,6 +13,9 @@ from tools.arguments import INTERRUPTED, seconds
 
 if TYPE_CHECKING:
     from tools.top.watch import Watch
+
+LEAST_INTERVAL_S = 0.1
+"""Each look costs the server a little."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,18 +42,20 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         ServingError: the server can't be reached; ContractMismatch for the command line.
     """
-    from tools.top.screen import check_terminal, show
     from tools.top.watch import Watch
 
     if options.json and not options.once:
         raise ContractMismatch("--json: expected --once beside it")
-    if not options.once:
-        check_terminal()
+    if options.interval_s < LEAST_INTERVAL_S:
+        raise ContractMismatch(
+            f"--interval-s {options.interval_s:g}: expected {LEAST_INTERVAL_S:g} or more"
+        )
+    screen = None if options.once else _screen()
     watch = Watch(options.url, options.metrics_url, tuple(options.model))
     try:
         first = watch.look()
-        if not options.once:
-            show(watch, first, options.interval_s)
+        if screen is not None:
+            screen.show(watch, first, options.interval_s)
             return 0
         time.sleep(options.interval_s)
         for line in _lines(watch, options.json, out):
@@ -57,6 +63,20 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+def _screen() -> ModuleType:
+    """The live view's, where one can be shown.
+
+    Raises:
+        ContractMismatch: it can't.
+    """
+    try:
+        from tools.top import screen
+    except ImportError as error:
+        raise ContractMismatch(f"top: this Python has no curses ({error}); use --once") from error
+    screen.check_terminal()
+    return screen
 
 
 def _lines(watch: Watch, json: bool, out: TextIO) -> list[str]:

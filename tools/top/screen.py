@@ -21,7 +21,7 @@ from tools.top.text import Line, Style, cells, glyphs_for
 from tools.top.view import View
 from tools.top.watch import Watch
 
-WAIT_MS = 100
+WAIT_MS = 200
 """For a key, before the next look at what has come."""
 _STEPS = {curses.KEY_UP: -1, curses.KEY_DOWN: 1, ord("k"): -1, ord("j"): 1}
 _PAGES = {curses.KEY_PPAGE: -1, curses.KEY_NPAGE: 1, ord(" "): 1}
@@ -103,9 +103,7 @@ def _signals_as_exits() -> Iterator[None]:
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    ends = [
-        one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) == signal.SIG_DFL
-    ]
+    ends = [one for one in _ENDS if signal.getsignal(one) == signal.SIG_DFL]  # not after nohup
     for one in ends:
         signal.signal(one, leave)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from tools.statistics.http import printable
+from tools.client.report import printable
 
 
 class Style(Enum):
@@ -42,7 +42,7 @@ class Glyphs:
         at_least: in front of a lower bound.
         branch: in front of a stage of an ensemble.
         more: where text was cut.
-        is_ascii: whether anything else can't be shown.
+        encoding: whose letters can be shown.
     """
 
     full: str = "█"
@@ -51,11 +51,11 @@ class Glyphs:
     at_least: str = "≥"
     branch: str = "└ "
     more: str = "…"
-    is_ascii: bool = False
+    encoding: str = "utf-8"
 
 
 UNICODE = Glyphs()
-ASCII = Glyphs("#", ".", ":", ">=", "- ", "~", is_ascii=True)
+ASCII = Glyphs("#", ".", ":", ">=", "- ", "~", "ascii")
 
 
 def glyphs_for(encoding: str | None) -> Glyphs:
@@ -65,8 +65,7 @@ def glyphs_for(encoding: str | None) -> Glyphs:
 
 def clean(text: str, glyphs: Glyphs) -> str:
     """Somebody else's text as the terminal may get it."""
-    text = printable(text)
-    return text.encode("ascii", "replace").decode() if glyphs.is_ascii else text
+    return printable(text, glyphs.encoding)
 
 
 def cells(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import tools.top
 from ensemble.errors import ContractMismatch, ModelUnavailable
 from tests.fakes.busy_triton import BusyTriton, busy_triton
 from tools.serve.ports import free_ports
@@ -77,6 +79,22 @@ def test_the_live_view_wants_a_terminal(triton: BusyTriton) -> None:
     with pytest.raises(ContractMismatch, match="expected a terminal, got none; use --once"):
         top(f"--url={triton.address}")
     assert not triton.odd.asked
+
+
+def test_a_python_without_curses_says_so(
+    triton: BusyTriton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "tools.top.screen", raising=False)
+    monkeypatch.delattr(tools.top, "screen", raising=False)
+    monkeypatch.setitem(sys.modules, "curses", None)
+    with pytest.raises(ContractMismatch, match=r"this Python has no curses .*; use --once"):
+        top(f"--url={triton.address}")
+    assert once(triton)[0] == 0
+
+
+def test_a_look_costs_the_server_too_much_to_come_at_once(triton: BusyTriton) -> None:
+    with pytest.raises(ContractMismatch, match=r"--interval-s 0\.01: expected 0\.1 or more"):
+        top(f"--url={triton.address}", "--interval-s=0.01")
 
 
 def test_ctrl_c_between_two_looks(triton: BusyTriton, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_a_name_can_not_command_the_terminal(name: str, version: str, glyphs: Gl
 
 
 def test_escapes_of_a_name_are_seen_as_such() -> None:
-    assert "?[2Jdecode" in shown(view(version="\x1b[2Jdecode"))
+    assert r"\x1b[2Jdecode" in shown(view(version="\x1b[2Jdecode"))
 
 
 def test_wide_letters_take_the_room_that_they_need() -> None:
