@@ -66,3 +66,43 @@ def _edges_ms(latency_ms: Floats, per_decade: int) -> Floats:
     ends_ms = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
     first, last = np.floor(per_decade * np.log10(ends_ms))
     return np.asarray(10 ** (np.arange(first, last + 2) / per_decade))
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The times between arrivals of one open load, all targets and rounds together.
+
+    Attributes:
+        load: what was asked for.
+        edges_ms: of the bins, ascending; shorter gaps are in the first, longer ones in the last.
+        counts: gaps in each bin, one fewer than edges.
+        poisson: how many there would be in each if arrivals were independent at the same rate.
+    """
+
+    load: Load
+    edges_ms: Floats
+    counts: npt.NDArray[np.int64]
+    poisson: Floats
+
+
+def gaps(record: Record) -> tuple[Gaps, ...]:
+    """One for each open load of which any cell counts and has two requests."""
+    found: dict[Load, list[Floats]] = {}
+    for cell in record.cells:
+        if cell.load.kind == "open" and why_unused(cell) is None and len(cell.samples) > 1:
+            found.setdefault(cell.load, []).append(1e3 * np.diff(np.sort(cell.samples.due_s)))
+    return tuple(_gaps(load, np.concatenate(found[load])) for load in sorted(found, key=_by_rate))
+
+
+def _by_rate(load: Load) -> tuple[str, float]:
+    return load.arrivals or "", load.value
+
+
+def _gaps(load: Load, gaps_ms: Floats) -> Gaps:
+    """Bins of a third of a decade, from a hundredth of the mean to ten times it."""
+    mean_ms = gaps_ms.mean() or 1.0
+    edges_ms = np.asarray(mean_ms * 10 ** (np.arange(-6, 4) / 3))
+    counts = np.histogram(np.clip(gaps_ms, edges_ms[0], edges_ms[-1]), edges_ms)[0]
+    beyond = np.exp(-edges_ms / mean_ms)
+    beyond[0], beyond[-1] = 1.0, 0.0
+    return Gaps(load, edges_ms, counts, np.diff(-len(gaps_ms) * beyond))
