@@ -2,78 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 
-import numpy as np
+from tools.record.at_load import Pair, at_loads
+from tools.record.at_slo import Sustained, limits, question, sustained
+from tools.record.curves import Curve, curves
+from tools.record.difference import AT_SLO, QUANTITIES, Difference, Question, judged
+from tools.record.record import Record
 
-from tools.record.intervals import Estimate, estimate
-from tools.record.record import Cell, Load, Record
-from tools.record.summary import cells_by_key, credit, quantile, why_unused
-
-QUANTITIES = ("p95_ms", "throughput_per_s", "p50_ms", "p99_ms")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One quantity of a target over that of the first target, paired by round.
-
-    Failed requests count as infinitely late here.
-
-    Attributes:
-        quantity: one of ``QUANTITIES``, or ``throughput_at_slo_per_s``.
-        load: at which; None: over all loads, or at the SLO.
-        protocol: of both.
-        target: its name.
-        against: the first target's.
-        rounds: in which both were measured.
-        ratio: of target to against, with its 95% interval; None where it can't be had.
-        bound: ``at least`` or ``at most`` where one of the two is only known to be beyond the
-            loads tried.
-        winner: name of the better one; None: no difference beyond noise, or a quantity that is
-            described only.
-        detectable: the least relative difference that would have had a winner, such as 0.08.
-        reason: why there is no ratio.
-    """
-
-    quantity: str
-    load: Load | None
-    protocol: str
-    target: str
-    against: str
-    rounds: int
-    ratio: Estimate | None
-    bound: str | None = None
-    winner: str | None = None
-    detectable: float | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Sustained:
-    """The most answers a second that a target gives within the SLO.
-
-    Attributes:
-        target: its name.
-        throughput_per_s: None where no load was within the SLO, or nothing is known.
-        bound: ``at least``: every load tried was within; ``below``: already the least was not.
-        rounds: that count.
-    """
-
-    target: str
-    throughput_per_s: Estimate | None
-    bound: str | None
-    rounds: int
+__all__ = [
+    "AT_SLO",
+    "QUANTITIES",
+    "AtSlo",
+    "Comparison",
+    "Difference",
+    "Sustained",
+    "at_equal_load",
+    "at_equal_slo",
+    "compare",
+]
 
 
 @dataclass(frozen=True)
 class AtSlo:
-    """The answer for one curve of loads.
+    """Throughput within the SLO along one curve of loads.
 
     Attributes:
         protocol: of all.
         kind: ``closed`` or ``open``.
         arrivals: of an open load.
-        sustained: by target, the first first.
+        sustained: by target, in the order of the record.
         differences: of each other target against the first.
     """
 
@@ -84,37 +44,56 @@ class AtSlo:
     differences: tuple[Difference, ...]
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Both answers, whose winners share one limit on false ones.
+
+    Attributes:
+        at_equal_load: by curve, target and quantity: each load, then over all loads.
+        at_equal_slo: by curve; empty where the record names no SLO.
+    """
+
+    at_equal_load: tuple[Difference, ...]
+    at_equal_slo: tuple[AtSlo, ...]
+
+
 def at_equal_load(record: Record) -> tuple[Difference, ...]:
-    """Each target against the first: per load and protocol, and over all loads."""
-    first, *others = [target.name for target in record.targets]
-    keyed = cells_by_key(record)
-    found = []
-    for target, load, protocol in keyed:
-        if target in others and (first, load, protocol) in keyed:
-            mine, base = keyed[target, load, protocol], keyed[first, load, protocol]
-            for quantity in QUANTITIES:
-                ours, theirs = _by_round(mine, quantity), _by_round(base, quantity)
-                both = sorted(set(ours) & set(theirs))
-                ratio = estimate(np.array([ours[n] / theirs[n] for n in both]))
-                found.append(Difference(quantity, load, protocol, target, first, len(both), ratio))
-    return tuple(found)
-
-
-def _by_round(cells: list[Cell], quantity: str) -> dict[int, float]:
-    values = {}
-    for cell in cells:
-        if why_unused(cell) is None:
-            late_s = np.where(cell.samples.served, cell.samples.latency_s, np.inf)
-            value = quantile(
-                np.sort(1e3 * late_s), {"p50_ms": 0.5, "p99_ms": 0.99}.get(quantity, 0.95)
-            )
-            if quantity == "throughput_per_s":
-                value = float(credit(cell)[cell.samples.served].sum() / cell.duration_s)
-            if value is not None:
-                values[cell.round] = value
-    return values
+    """Each target against the first at each load they share, and over all loads."""
+    return compare(record).at_equal_load
 
 
 def at_equal_slo(record: Record) -> tuple[AtSlo, ...]:
     """Throughput while p95 is within the SLO; empty where the record names none."""
-    return ()
+    return compare(record).at_equal_slo
+
+
+def compare(record: Record) -> Comparison:
+    """Both questions of all targets of one record; rounds of two records are no pairs."""
+    lines = curves(record)
+    loads = [one for line in lines for pair in _pairs(record, line) for one in at_loads(pair)]
+    slo_ms = record.slo_p95_ms
+    slos = [] if slo_ms is None else [_at_slo(record, line, slo_ms) for line in lines]
+    answers = iter(judged([*loads, *(one for _, questions in slos for one in questions)]))
+    return Comparison(
+        tuple(islice(answers, len(loads))),
+        tuple(
+            replace(at_slo, differences=tuple(islice(answers, len(questions))))
+            for at_slo, questions in slos
+        ),
+    )
+
+
+def _pairs(record: Record, curve: Curve) -> Iterator[Pair]:
+    names = [target.name for target in record.targets]
+    if names and names[0] in curve.targets:
+        yield from (Pair(curve, name, names[0]) for name in names[1:] if name in curve.targets)
+
+
+def _at_slo(record: Record, curve: Curve, slo_ms: float) -> tuple[AtSlo, list[Question]]:
+    found = {target: limits(loads, slo_ms) for target, loads in curve.targets.items()}
+    questions = [
+        question(pair.difference(AT_SLO, None, 0), found[pair.target], found[pair.against])
+        for pair in _pairs(record, curve)
+    ]
+    reached = tuple(sustained(target, one) for target, one in found.items())
+    return AtSlo(curve.protocol, curve.kind, curve.arrivals, reached, ()), questions
