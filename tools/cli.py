@@ -57,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(verbs)
     _add_explain(verbs)
     _add_doctor(verbs)
+    _add_report(verbs)
     return parser
 
 
@@ -263,5 +264,17 @@ def _add_doctor(verbs: Verbs) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tools.doctor.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_report(verbs: Verbs) -> None:
+    from tools.report.options import add_arguments
+
+    add_arguments(_verb(verbs, "report", _report, "A page, a table or a text from records."))
+
+
+def _report(options: argparse.Namespace) -> int:
+    from tools.report.options import run
 
     return run(options, sys.stdout, sys.stderr)
