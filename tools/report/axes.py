@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from tools.report.words import number
 
+_LEAST, _MOST = 1e-9, 1e12
+"""What a logarithmic axis shows at the most."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -52,7 +55,8 @@ def _nice(most: float) -> tuple[float, float]:
 
 def logarithmic(title: str, values: Iterable[float]) -> Axis:
     """From the last of 1, 2, 5, 10, … below all values above 0 to the first above them."""
-    found = [value for value in _finite(values) if value > 0] or [1.0, 10.0]
+    found = [min(max(value, _LEAST), _MOST) for value in _finite(values) if value > 0]
+    found = found or [1.0, 10.0]
     first, last = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
     steps = [m * 10.0**n for n in range(first - 1, last + 1) for m in (1, 2, 5)]
     low = max(step for step in steps if step < min(found) * (1 + 1e-9))

@@ -54,5 +54,5 @@ def visible(text: str) -> str:
 
 
 def html(element: Element) -> str:
-    """The element as HTML."""
-    return tostring(element, encoding="unicode", method="html")
+    """The element as HTML that is XML as well; none of its elements may be void, as ``br`` is."""
+    return tostring(element, encoding="unicode", short_empty_elements=False)

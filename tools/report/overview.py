@@ -21,12 +21,11 @@ from tools.report.sheet import (
     value_of,
 )
 
-_LOOPS = {
-    "closed": "Closed loop: each caller waits for its answer before it sends again. A server that "
-    "stalls is asked less meanwhile, so it looks better than to callers who do not wait.",
-    "open": "Open loop: requests come when they are due, whatever became of the others, and "
-    "latency counts from when they were due.",
-}
+READING = (
+    "Each point is a load, each line a target: further right is more, further down is sooner. "
+    "Bars are 95% intervals over rounds. Latency is on a logarithmic axis."
+)
+OPEN_LOOP = "In an open loop latency counts from when a request was due, however late it was sent."
 
 
 def verdicts(sheets: Sequence[Sheet]) -> Iterator[Element]:
@@ -49,11 +48,11 @@ def apart(sheets: Sequence[Sheet]) -> str | None:
     )
 
 
-def loops(sheets: Sequence[Sheet]) -> Iterator[Element]:
-    """What each kind of loop that was run can show."""
-    for kind in dict.fromkeys(curve.kind for one in sheets for curve in one.curves):
-        if kind in _LOOPS:
-            yield node("p", _LOOPS[kind], class_="soft")
+def reading(sheets: Sequence[Sheet]) -> Iterator[Element]:
+    """How to read the curves."""
+    yield node("p", READING, class_="soft")
+    if any(curve.kind == "open" for one in sheets for curve in one.curves):
+        yield node("p", OPEN_LOOP, class_="soft")
 
 
 def curves(sheets: Sequence[Sheet]) -> list[Element]:

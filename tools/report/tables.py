@@ -65,7 +65,7 @@ def answers(one: Sheet) -> list[Table]:
 def _answers(of: Answers) -> list[Cell]:
     times = (of.throughput_per_s, of.p50_ms, of.p95_ms, of.p99_ms)
     failed = of.requests - of.served
-    share = f"{failed:,} ({percent(failed / of.requests)})" if failed else "0"
+    share = f"{failed} ({percent(failed / of.requests)})" if failed else "0"
     return [*map(_estimated, times), share]
 
 
@@ -125,23 +125,28 @@ def at_equal_load(one: Sheet) -> Table:
     """p95 and throughput of each target against the first."""
     found: dict[tuple[str, ...], dict[str, Difference]] = {}
     for each in one.verdict.at_equal_load:
-        curve = Curve(each.kind, each.arrivals, each.protocol)
-        load = "all loads" if each.load is None else amount(each.load)
-        found.setdefault((each.target, curve.title, load), {})[each.quantity] = each
+        where = (each.target, _load(each), each.protocol)
+        found.setdefault(where, {})[each.quantity] = each
     rows: list[list[Cell]] = [
         [*where, *(_difference(by.get(name)) for name in ("p95_ms", "throughput_per_s"))]
         for where, by in found.items()
     ]
     first = next((target.name for target in one.record.targets), UNKNOWN)
-    head = ("target", "loads", "load", "p95", "answers/s")
     nothing = "There are no two targets to compare."
-    return Table(f"Times that of {first}, paired by round", head, rows, 3, nothing)
+    title = f"Times that of {first}, paired by round"
+    return Table(title, (*_WHERE, "p95", "answers/s"), rows, 3, nothing)
+
+
+def _load(of: Difference) -> str:
+    if of.load is not None:
+        return of.load.label
+    return "all callers" if of.kind == "closed" else f"all {of.arrivals}"
 
 
 def failures(one: Sheet) -> Table:
     """Failures by cause."""
     rows = [
-        [*_where(each), cause, f"{count:,}", percent(count / each.requests)]
+        [*_where(each), cause, str(count), percent(count / each.requests)]
         for each in one.summaries
         for cause, count in each.errors.items()
     ]

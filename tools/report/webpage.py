@@ -50,14 +50,8 @@ def webpage(sheets: Sequence[Sheet]) -> Iterator[str]:
 def _first(sheets: Sequence[Sheet]) -> Iterator[Element]:
     yield node("header", _head(sheets))
     yield node("h2", "Throughput against p95 latency")
-    reading = (
-        "Each point is a load, each line a target: further right is more, further down is sooner. "
-        "Bars are 95% intervals over rounds. Latency is on a logarithmic axis."
-    )
     curves = overview.curves(sheets)
-    words = node(
-        "div", legend(places(sheets)), node("p", reading, class_="soft"), overview.loops(sheets)
-    )
+    words = node("div", legend(places(sheets)), overview.reading(sheets))
     if len(curves) == 1:
         yield node("div", figures(curves), words, class_="beside")
     else:
@@ -81,8 +75,8 @@ def _title(sheets: Sequence[Sheet]) -> str:
     if len(sheets) > 1:
         return f"{len(sheets)} records side by side"
     names = [target.name for target in sheets[0].record.targets]
-    if len(names) == 1:
-        return names[0]
+    if len(names) < 2:
+        return names[0] if names else sheets[0].name
     return f"{names[0]} against " + (names[1] if len(names) == 2 else f"{len(names) - 1} others")
 
 

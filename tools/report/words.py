@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 
+from tools.record.words import amount
+
 UNKNOWN = "–"
 
 
 def number(value: float | None) -> str:
-    """Three digits that count, without an exponent up to a million."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{min(digits, 6)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    """As the verdict writes figures, with a dash for what is none."""
+    return UNKNOWN if value is None or not math.isfinite(value) else amount(value)
 
 
 def percent(share: float | None) -> str:
