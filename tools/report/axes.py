@@ -63,7 +63,8 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     high = min(step for step in steps if step > max(found) * (1 - 1e-9) and step > low)
     ticks = [step for step in steps if low <= step <= high]
     if len(ticks) > 7:
-        ticks = [tick for tick in ticks if math.isclose(math.log10(tick) % 1, 0, abs_tol=1e-9)]
+        decades = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
+        ticks = [10.0**n for n in decades[:: 1 + len(decades) // 8]]
     return Axis(title, low, high, tuple(ticks), math.log10)
 
 

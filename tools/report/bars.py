@@ -39,7 +39,7 @@ def stacked(label: str, axis: Axis, rows: Sequence[Row]) -> Element:
     y, group = 8.0, None
     for row in rows:
         if row.group != group:
-            drawn.append(text(0, y + 9, shortened(row.group, 54), class_="group"))
+            drawn.append(text(0, y + 9, shortened(row.group, 48), class_="group"))
             y, group = y + 15.0, row.group
         drawn += _bar(row, axis, y)
         y += _ROW

@@ -31,7 +31,7 @@ tbody th { font-weight: 500 }
 td, tbody th { vertical-align: top }
 td { white-space: nowrap } small { color: var(--soft); font-size: .85em; white-space: normal }
 small.interval { white-space: nowrap }
-td.words { white-space: normal; overflow-wrap: anywhere; min-width: 6em }
+td.words { white-space: normal; overflow-wrap: anywhere; min-width: 7.25em }
 th.words:first-child { overflow-wrap: anywhere; min-width: 6.5em; padding-left: 0 }
 .figures figure { margin: .75rem 0 1.25rem; max-width: 30rem; min-width: 0 }
 @media (min-width: 46rem) {
@@ -39,7 +39,7 @@ th.words:first-child { overflow-wrap: anywhere; min-width: 6.5em; padding-left: 
   .beside .figures { display: block }
 }
 figcaption { font-weight: 600; font-size: .95rem }
-.chart { display: block; width: 100%; height: auto; overflow: visible }
+.chart { display: block; width: 100%; height: auto; overflow: hidden }
 .chart text {
   font-size: 11.5px; fill: var(--ink); font-variant-numeric: tabular-nums;
   paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round;

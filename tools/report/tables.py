@@ -84,7 +84,7 @@ def at_equal_slo(sheets: Sequence[Sheet]) -> Table:
         for target in curve.sustained
     ]
     head = ["record", *head] if several else head
-    caption = "At equal SLO: the most answers/s while p95 is within it"
+    caption = "The most answers a second while p95 is within the SLO"
     return Table(caption, head, rows, len(head) - 2, "No SLO was named.")
 
 
@@ -102,7 +102,9 @@ def _bounded(bound: str | None, estimate: Estimate | None) -> Figure:
     figure = _estimated(estimate)
     if bound is None:
         return figure
-    return Figure(bound) if estimate is None else figure._replace(value=f"{bound} {figure.value}")
+    if estimate is None:
+        return Figure(UNKNOWN, remark=f"{bound} of the loads is within it")
+    return figure._replace(value=f"{bound} {figure.value}")
 
 
 def _difference(of: Difference | None) -> Figure:

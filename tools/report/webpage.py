@@ -57,6 +57,7 @@ def _first(sheets: Sequence[Sheet]) -> Iterator[Element]:
     else:
         yield words
         yield figures(curves)
+    yield node("h2", "At equal SLO")
     yield table(tables.at_equal_slo(sheets))
 
 
@@ -106,7 +107,7 @@ def _record(one: Sheet, numbers: Mapping[str, int], place: int | None) -> Iterat
 
 
 def _chapters(one: Sheet, numbers: Mapping[str, int]) -> Iterator[Chapter]:
-    yield Chapter("In figures", "", map(table, tables.answers(one)))
+    yield Chapter("Answers", "", map(table, tables.answers(one)))
     yield Chapter("At equal load", "", [table(tables.at_equal_load(one))])
     yield Chapter("Latency", _QUANTILES, detail.latencies(one, numbers))
     yield Chapter("Where the time goes", _STAGES, detail.stages(one))
