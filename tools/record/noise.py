@@ -69,7 +69,7 @@ def of_loads(by_load: Sequence[Floats]) -> list[Effect | None]:
         return alone
     usual, more = _usual_error(known), 2 if len(known) < 4 else 4
     return [
-        effect and effect.with_error(usual, effect.freedom + min(effect.freedom - 1, more))
+        effect and effect.with_error(usual, effect.freedom + min(effect.freedom - 2, more))
         for effect in alone
     ]
 
