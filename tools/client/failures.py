@@ -43,13 +43,14 @@ _BY_STATUS: dict[str, type[ServingError]] = {
     "405": ModelUnavailable,
 }
 # Triton says UNAVAILABLE for these as well; the words are in core's src/scheduler_utils.cc.
-_REFUSED_BY_A_QUEUE = ("Exceeds maximum queue size", "Request timeout expired")
+QUEUE_FULL = "Exceeds maximum queue size"
+QUEUE_TIMEOUT = "Request timeout expired"
 # Newer servers say NOT_FOUND, older ones INVALID_ARG, and UNAVAILABLE while it is loading.
 _NO_MODEL = "Request for unknown model"
 _NOISE = re.compile(r"^(?:in ensemble '[^']*', |\[request id: [^\]]*\] )+")
 _NOT_JSON = "an exception occurred in the client while decoding the response"
 # How gRPC's own text begins when a request never left.
-_UNCONNECTED = ("failed to connect to all addresses", "errors resolving")
+UNCONNECTED = ("failed to connect to all addresses", "errors resolving")
 
 
 @dataclass(frozen=True)
@@ -95,17 +96,29 @@ def _timed_out(server: Server) -> ServingError:
 
 def _from_server(status: str, text: str, server: Server) -> ServingError:
     """What an answer means, or gRPC's own words for having none."""
-    if text.startswith(_UNCONNECTED):
+    if text.startswith(UNCONNECTED):
         return _unconnected(text, server)
     if text.startswith(_NOT_JSON):
         text = "an answer that is not Triton's"
     label, message = cause(text)
+    kind = judge(status, text)
+    by_status = kind is ModelUnavailable and label is None
+    return kind(f"{server.where} answered: {message}" if by_status else message)
+
+
+def judge(status: str, text: str) -> type[ServingError]:
+    """The place in the error tree of a server's refusal.
+
+    Args:
+        status: the name of gRPC's, such as ``UNAVAILABLE``, or HTTP's number.
+        text: the server's message.
+    """
+    label, message = cause(text)
     if label is not None:
-        return _ON_THE_WIRE[label](message)
-    if any(words in message for words in _REFUSED_BY_A_QUEUE):
-        return Overloaded(message)
-    kind = ModelUnavailable if _NO_MODEL in message else _BY_STATUS.get(status, BackendFailure)
-    return kind(f"{server.where} answered: {message}" if kind is ModelUnavailable else message)
+        return _ON_THE_WIRE[label]
+    if QUEUE_FULL in message or QUEUE_TIMEOUT in message:
+        return Overloaded
+    return ModelUnavailable if _NO_MODEL in message else _BY_STATUS.get(status, BackendFailure)
 
 
 def cause(text: str) -> tuple[str | None, str]:

@@ -21,8 +21,8 @@ from tools.client.address import host_port
 from tools.client.failures import Server, translate
 
 MODEL = "ensemble"
-# As HTTP has it: straight to the server, whatever http_proxy says, and answers of any length.
-_CHANNEL = [("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]
+CHANNEL = (("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1))
+"""As HTTP has it: straight to the server, whatever http_proxy says, and answers of any length."""
 LIVE_TIMEOUT_S = 2.0
 """How long a server may take to say that it lives, once a request has timed out."""
 
@@ -92,7 +92,7 @@ class GrpcTransport(_TritonTransport):
 
         self._triton = tritonclient.grpc
         address = host_port("grpc", url)
-        self._client = self._triton.InferenceServerClient(address, channel_args=_CHANNEL)
+        self._client = self._triton.InferenceServerClient(address, channel_args=CHANNEL)
         self._server = Server(f"{address} (gRPC)", timeout_s, self._alive)
 
     def _infer(self, image: Any) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tools.report.words import number
 
 _LEAST, _MOST = 1e-9, 1e12
-"""What a logarithmic axis shows at the most."""
+"""What an axis shows at the most."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Axis:
 
 def linear(title: str, values: Iterable[float], form: Callable[[float], str] = number) -> Axis:
     """From 0 to the first round value that none exceeds."""
-    step, high = _nice(max(_finite(values), default=1.0) or 1.0)
+    most = max(_finite(values), default=0.0)
+    step, high = _nice(_shown(most) if most > 0 else 1.0)
     count = round(high / step)
     return Axis(title, 0.0, high, tuple(step * n for n in range(count + 1)), form=form)
 
@@ -55,7 +56,7 @@ def _nice(most: float) -> tuple[float, float]:
 
 def logarithmic(title: str, values: Iterable[float]) -> Axis:
     """From the last of 1, 2, 5, 10, … below all values above 0 to the first above them."""
-    found = [min(max(value, _LEAST), _MOST) for value in _finite(values) if value > 0]
+    found = [_shown(value) for value in _finite(values) if value > 0]
     found = found or [1.0, 10.0]
     first, last = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
     steps = [m * 10.0**n for n in range(first - 1, last + 1) for m in (1, 2, 5)]
@@ -72,6 +73,10 @@ def nines(title: str, highest: float) -> Axis:
     """Quantiles from 0 to ``highest``; 0.9, 0.99 and 0.999 are equally far apart."""
     ticks = tuple(q for q in (0.5, 0.95, 0.99, 0.999) if q <= highest)
     return Axis(title, 0.0, highest, ticks, lambda q: -math.log10(1 - q), lambda q: f"p{100 * q:g}")
+
+
+def _shown(value: float) -> float:
+    return min(max(value, _LEAST), _MOST)
 
 
 def _finite(values: Iterable[float]) -> list[float]:

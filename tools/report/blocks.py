@@ -58,9 +58,9 @@ def _kind(place: int, of: Table) -> str | None:
     return "words" if place < of.words else None
 
 
-def figure(caption: str, drawing: Element) -> Element:
+def figure(caption: str, *content: Child) -> Element:
     """A drawing with its caption."""
-    return node("figure", node("figcaption", caption), drawing)
+    return node("figure", node("figcaption", caption), content)
 
 
 def figures(drawn: Iterable[Element]) -> Element:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from tools.record.distribution import Distribution, Gaps, distributions, gaps
-from tools.record.summary import StageSummary, Summary
+from tools.arrivals.analysis import Gaps, analyse
+from tools.arrivals.report import verdict
+from tools.arrivals.stamps import Stamps
+from tools.record.distribution import Distribution, distributions
+from tools.record.record import Cell
+from tools.record.summary import StageSummary, Summary, why_unused
 from tools.report.axes import Axis, linear, logarithmic, nines
 from tools.report.bars import Columns, Grid, Histogram, Row, columns, grid, stacked
 from tools.report.blocks import figure, figures, legend, pieces
@@ -18,6 +23,8 @@ from tools.report.words import number
 _BINS_PER_DECADE = 60
 """Of latencies: a step of 4%, which is the width of a line."""
 _HIGHEST = 0.9995
+_CLOCK_S = 1e-6
+"""Of due times in a record."""
 _SINGLE_SIZES = 12
 PIECES = ("queue", "compute input", "compute infer", "compute output")
 
@@ -147,18 +154,29 @@ def _histogram(stage: StageSummary | None, bins: Sequence[tuple[int, int]]) -> H
 
 
 def arrivals(one: Sheet) -> Iterator[Element]:
-    """Times between arrivals, of open loads."""
-    found = gaps(one.record)
-    if found:
-        yield figures(figure(each.load.label, _gaps(each)) for each in found)
-    else:
+    """Times between arrivals, and what kind they are; of each open load, the first that counts."""
+    cells = [cell for cell in one.record.cells if cell.load.kind == "open"]
+    firsts: dict[str, Cell] = {}
+    for cell in cells:
+        if why_unused(cell) is None and len(set(cell.samples.due_s.tolist())) > 1:
+            firsts.setdefault(cell.load.label, cell)
+    if not cells:
         closed = "callers sent again when they had their answer, so nothing arrived by itself."
         yield node("p", f"No open loop was run: {closed}")
+    elif not firsts:
+        yield node("p", "Too few requests arrived.")
+    yield figures(_arrivals(load, cell) for load, cell in firsts.items())
 
 
-def _gaps(of: Gaps) -> Element:
-    total = max(int(of.counts.sum()), 1)
-    edges = of.edges_ms.tolist()
-    x = logarithmic("time between arrivals, ms", edges)
-    shares, expected = (of.counts / total).tolist(), (of.poisson / total).tolist()
-    return columns(Columns(f"Times between arrivals. {of.load.label}.", x, edges, shares, expected))
+def _arrivals(load: str, cell: Cell) -> Element:
+    stamps = Stamps(array("d", cell.samples.due_s.tolist()), _CLOCK_S, load)
+    found = analyse(stamps.arrivals)
+    drawn = None if found.gaps is None else _gaps(load, found.gaps)
+    return figure(f"{load}, round {cell.round + 1}", drawn, node("p", verdict(found)))
+
+
+def _gaps(load: str, of: Gaps) -> Element:
+    edges_ms = [1e3 * edge_s for edge_s in of.edges_s]
+    edges_ms = [edges_ms[0] / 2, *edges_ms, 2 * edges_ms[-1]]
+    x = logarithmic("time between arrivals, ms", edges_ms)
+    return columns(Columns(f"Times between arrivals. {load}.", x, edges_ms, of.shares, of.poisson))

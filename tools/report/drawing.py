@@ -41,7 +41,7 @@ class Frame:
     y: Axis
     height: int = 270
     left: float = 44.0
-    right: float = WIDTH - 12.0
+    right: float = WIDTH - 18.0
     top: float = 26.0
 
     @property

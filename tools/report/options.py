@@ -40,16 +40,26 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         ContractMismatch: a file is no record, or would be overwritten.
         OSError: a file can't be read or written.
     """
-    from tools.report.text import text
-
     wanted = {name: path for name in FORMATS if (path := getattr(options, name)) is not None}
     _check(options.records, wanted.values())
     sheets = list(_read(options.records, err))
     for name, path in wanted.items():
         _write("".join(_writers()[name](sheets)), path, out)
     if not wanted:
-        out.writelines(f"{line}\n" for line in text(sheets))
+        out.write("\n".join(_texts(options.records, sheets)))
     return 0
+
+
+def _texts(paths: Sequence[Path], sheets: Sequence[Sheet]) -> Iterator[str]:
+    """As ``bench`` says it at its end."""
+    from tools.bench.report import as_text
+    from tools.record.words import plain
+    from tools.report.overview import apart
+
+    warning = apart(sheets)
+    if warning is not None:
+        yield plain(warning) + "\n"
+    yield from (f"{as_text(one.record, path)}\n" for path, one in zip(paths, sheets, strict=True))
 
 
 def _writers() -> dict[str, Callable[[Sequence[Sheet]], Iterable[str]]]:

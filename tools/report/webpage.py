@@ -20,7 +20,7 @@ _QUANTILES = (
 )
 _STAGES = "Of one request in each stage, as the server counts it. Each chart has its own scale."
 _BATCHES = "Executions by batch size, each chart as high as its highest bar."
-_ARRIVALS = "The dashed line is what independent arrivals at the same rate would give."
+_ARRIVALS = "When requests were due. The dashed line is what Poisson arrivals of that rate give."
 _CONFIGURATIONS = "As the servers said them."
 
 

@@ -61,7 +61,7 @@ def test_a_fault_of_a_page_is_found() -> None:
 
 
 def test_it_fetches_nothing_and_forbids_it() -> None:
-    page = page_of(small())
+    page = odd_page("plain")
     assert not re.search(r"https?:|@import|\bsrc=", page)
     assert set(re.findall(r"url\((.*?)\)", page)) == {"#queue", "#output"}
     policies = [meta["content"] for meta in Page(page).named("meta") if "http-equiv" in meta]
@@ -120,6 +120,7 @@ def test_records_of_two_machines_are_not_to_be_compared() -> None:
         ("plain", "No open loop was run"),
         ("closed and open", "Open loop, poisson arrivals, grpc"),
         ("closed and open", "Closed loop, grpc"),
+        ("closed and open", "Too few to tell"),
         ("closed and open", "latency counts from when a request was due"),
         ("two protocols", "Closed loop, http"),
         ("classes", "urgent"),
@@ -146,9 +147,9 @@ def test_every_chart_says_what_it_shows_to_those_who_can_not_see_it() -> None:
 
 
 def test_the_slo_is_drawn_where_one_was_named() -> None:
-    assert page_of(small()).count('class="limit"') == 3
-    assert 'class="limit"' not in page_of(small(slo_p95_ms=None))
-    assert "SLO 50" in Page(page_of(small())).text
+    assert odd_page("plain").count('class="limit"') == 3
+    assert 'class="limit"' not in odd_page("no SLO")
+    assert "SLO 50" in Page(odd_page("plain")).text
 
 
 def test_a_target_looks_the_same_in_every_record() -> None:
@@ -186,7 +187,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_text_has_contrast_and_lines_have_some_in_light_and_in_dark() -> None:
     assert contrast("fff", "000") == pytest.approx(21)
-    light, dark = _colours(page_of(small()), 0), _colours(page_of(small()), 1)
+    light, dark = (_colours(odd_page("plain"), place) for place in (0, 1))
     for colours in (light, dark):
         paper = colours["paper"]
         for name in ("ink", "soft", "good", "warn", "bad"):

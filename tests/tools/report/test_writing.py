@@ -11,31 +11,34 @@ from pathlib import Path
 import pytest
 
 from ensemble.errors import ContractMismatch
-from tests.tools.report.pages import ODD, nasty, sheet_of, small
+from tests.tools.report.pages import ODD, odd_sheet, sheet_of, small
+from tools.bench.report import as_text
 from tools.cli import main
-from tools.record.record import Record, write
+from tools.record.record import write
 from tools.report.markdown import escaped, markdown
+from tools.report.sheet import Sheet
 from tools.report.spreadsheet import spreadsheet
-from tools.report.text import WIDTH, text
+
+PLAIN = odd_sheet("plain")
 
 
-def rows_of(one: Record) -> list[list[str]]:
-    return list(csv.reader(io.StringIO("".join(spreadsheet([sheet_of(one)])), newline="")))
+def rows_of(one: Sheet) -> list[list[str]]:
+    return list(csv.reader(io.StringIO("".join(spreadsheet([one])), newline="")))
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_every_odd_record_can_be_written(name: str) -> None:
-    sheets = [sheet_of(ODD[name])]
-    for written in ("".join(markdown(sheets)), "\n".join(text(sheets))):
+    sheets = [odd_sheet(name)]
+    for written in ("".join(markdown(sheets)), as_text(sheets[0].record, Path("run.json"))):
         assert sheets[0].verdict.sentence[:20] in written.replace("\\", "")
         assert not {"\x1b", "\u202e", "\ud800"} & set(written)
-    rows = rows_of(ODD[name])
+    rows = rows_of(sheets[0])
     assert len(rows) == 1 + len(sheets[0].summaries)
     assert len({len(row) for row in rows}) == 1
 
 
 def test_markdown_has_the_verdict_first_and_whole_tables() -> None:
-    lines = "".join(markdown([sheet_of(small())])).splitlines()
+    lines = "".join(markdown([PLAIN])).splitlines()
     assert lines[0].startswith("**")
     assert lines[0].endswith("**")
     tables = [line for line in lines if line.startswith("|")]
@@ -65,7 +68,7 @@ def test_a_command_can_not_leave_its_block() -> None:
 
 
 def test_a_spreadsheet_has_units_in_its_head_and_every_interval() -> None:
-    head, first, *_ = rows_of(small())
+    head, first, *_ = rows_of(PLAIN)
     row = dict(zip(head, first, strict=True))
     assert row["target"] == "baseline"
     assert row["callers"] == "4"
@@ -76,7 +79,7 @@ def test_a_spreadsheet_has_units_in_its_head_and_every_interval() -> None:
 
 
 def test_a_spreadsheet_is_as_rfc_4180_has_it() -> None:
-    made = "".join(spreadsheet([sheet_of(nasty())]))
+    made = "".join(spreadsheet([odd_sheet("nasty")]))
     assert made.endswith("\r\n")
     assert made.count("\r\n") == made.count("\n")
     assert '""x""' in made
@@ -85,15 +88,9 @@ def test_a_spreadsheet_is_as_rfc_4180_has_it() -> None:
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
 def test_no_name_becomes_a_formula(name: str) -> None:
     targets = tuple(replace(target, server=name) for target in small().targets)
-    head, first, *_ = rows_of(replace(small(), targets=targets))
+    head, first, *_ = rows_of(sheet_of(replace(small(), targets=targets)))
     assert not first[head.index("server")].startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert rows_of(small())[1][head.index("server")] == "triton 2.51.0"
-
-
-def test_text_fits_a_terminal() -> None:
-    written = list(text([sheet_of(small()), sheet_of(small(origin={}))]))
-    assert max(map(len, written)) <= WIDTH
-    assert written[0].startswith("These records come from 2 machines")
+    assert rows_of(PLAIN)[1][head.index("server")] == "triton 2.51.0"
 
 
 @pytest.fixture
@@ -116,10 +113,14 @@ def test_the_verb_writes_what_it_is_asked_for(
 def test_the_verb_prints_the_summary_when_no_format_is_asked(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", str(path), str(path)]) == 0
+    other = path.with_name("other.json")
+    write(small(origin={"machine": {"cores": 64, "cpu": "another\x1b CPU"}}), other)
+    assert main(["report", str(path), str(other)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("run\nIn a closed loop")
-    assert printed.count("Closed loop, grpc; 95% intervals") == 2
+    assert printed.startswith("These records come from 2 machines (2 cores of a CPU; 64 cores")
+    assert "\x1b" not in printed
+    assert printed.count("In a closed loop, ") == 2
+    assert printed.endswith(f"record: {other}\n")
 
 
 @pytest.mark.parametrize("name", ["--html", "--csv", "--markdown"])
