@@ -29,12 +29,18 @@ OPEN_LOOP = "In an open loop latency counts from when a request was due, however
 
 
 def verdicts(sheets: Sequence[Sheet]) -> Iterator[Element]:
-    """A sentence for each record, and what one has to know to trust it."""
+    """A sentence for each record, and what one has to know to trust them."""
+    several = len(sheets) > 1
+    notes: dict[str, list[str]] = {}
     for n, one in enumerate(sheets):
-        said: list[Child] = [node("a", one.name, href=f"#r{n}"), ": "] if len(sheets) > 1 else []
+        said: list[Child] = [node("a", one.name, href=f"#r{n}"), ": "] if several else []
         yield node("p", said, one.verdict.sentence, class_="verdict")
-        if one.verdict.notes:
-            yield list_of(one.verdict.notes)
+        for note in one.verdict.notes:
+            notes.setdefault(note, []).append(one.name)
+    if notes:
+        yield list_of(
+            f"{', '.join(names)}: {note}" if several else note for note, names in notes.items()
+        )
 
 
 def apart(sheets: Sequence[Sheet]) -> str | None:

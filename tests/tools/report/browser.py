@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ FLAGS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
 )
+PATIENCE_S = 60
 PROGRAM = shutil.which("chromium")
 
 
@@ -58,6 +60,8 @@ class Browser:
     def _message(self) -> bytes:
         parts = [self._read]
         while b"\0" not in parts[-1]:
+            if not select.select([self._back], [], [], PATIENCE_S)[0]:
+                raise RuntimeError(f"the browser says nothing for {PATIENCE_S} s")
             parts.append(os.read(self._back, 1 << 16))
             if not parts[-1]:
                 raise RuntimeError("the browser is gone")
@@ -110,11 +114,14 @@ def browser(folder: Path) -> Iterator[Browser]:
     )
     os.close(theirs_in)
     os.close(theirs_out)
-    one = Browser(to, back)
     try:
+        one = Browser(to, back)
         yield one
-    finally:
         one.ask("Browser.close")
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE_S)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
         os.close(to)
         os.close(back)
