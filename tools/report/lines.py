@@ -83,7 +83,7 @@ def lines(of: Lines) -> Element:
     """The chart."""
     named = [one for one in of.series if one.points] if len(of.series) <= MOST_NAMED else []
     names = [_slo_name(of), *(short(one.name) for one in named)]
-    frame = Frame(of.x, of.y, right=WIDTH - 12.0 - LETTER * max(map(len, names)))
+    frame = Frame(of.x, of.y, right=WIDTH - 18.0 - LETTER * max(map(len, names)))
     drawn = [_one_series(one, frame) for one in of.series]
     marks = [_markers(one, frame) for one in of.series] if of.marked else None
     labels = _point_names(named, frame), _names(of, named, frame)

@@ -73,7 +73,7 @@ def _writers() -> dict[str, Callable[[Sequence[Sheet]], Iterable[str]]]:
 def _check(records: Sequence[Path], outputs: Iterable[Path]) -> None:
     taken = {path.resolve() for path in records}
     for path in outputs:
-        if path != STDOUT and path.resolve() in taken:
+        if path.resolve() in taken:
             raise ContractMismatch(f"{path}: expected a file of its own for each output")
         taken.add(path.resolve())
 

@@ -133,6 +133,13 @@ def test_a_record_is_not_overwritten(
     assert path.read_bytes() == before
 
 
+def test_two_formats_do_not_share_standard_output(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(path), "--csv", "-", "--markdown", "-"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_what_can_not_be_read_or_written_is_an_error(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
