@@ -9,9 +9,10 @@ from xml.etree.ElementTree import Element
 from tools.arrivals.analysis import Gaps, analyse
 from tools.arrivals.report import verdict
 from tools.arrivals.stamps import Stamps
+from tools.record.cells import why_unused
 from tools.record.distribution import Distribution, distributions
 from tools.record.record import Cell
-from tools.record.summary import StageSummary, Summary, why_unused
+from tools.record.summary import StageSummary, Summary
 from tools.report.axes import Axis, linear, logarithmic, nines
 from tools.report.bars import Columns, Grid, Histogram, Row, columns, grid, stacked
 from tools.report.blocks import figure, figures, legend, pieces
