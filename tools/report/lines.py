@@ -87,8 +87,16 @@ def lines(of: Lines) -> Element:
     drawn = [_one_series(one, frame) for one in of.series]
     marks = [_markers(one, frame) for one in of.series] if of.marked else None
     labels = _point_names(named, frame), _names(of, named, frame)
-    parts = (frame.axes(), _limit(of, frame), drawn, labels, marks)
+    parts = (frame.axes(), _limit(of, frame), drawn, labels, marks, _nothing(of, frame))
     return chart(of.label, frame.height, *parts)
+
+
+def _nothing(of: Lines, frame: Frame) -> Element | None:
+    """Said in an empty chart."""
+    if any(one.points for one in of.series):
+        return None
+    middle = (frame.left + frame.right) / 2
+    return text(middle, frame.height / 2, "too few answers", anchor="middle", class_="note")
 
 
 def _one_series(one: Series, frame: Frame) -> Iterator[Element]:

@@ -74,6 +74,7 @@ dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .
 dt { color: var(--soft) } dd { margin: 0; min-width: 0 }
 a { color: var(--c0) }
 table { font-size: .925rem }
+.wide + .wide { margin-top: 1.25rem }
 .dense small { display: block }
 @media (max-width: 40rem) {
   table { font-size: .875rem }

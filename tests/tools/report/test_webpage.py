@@ -113,6 +113,7 @@ def test_records_of_two_machines_are_not_to_be_compared() -> None:
         ("no stages", "The server said nothing of its stages."),
         ("no stages", "The server said nothing of its batches."),
         ("no success", "Nothing was answered."),
+        ("no success", "too few answers"),
         ("no success", "network"),
         ("no steps", "The server said nothing of its models."),
         ("plain", "No request failed."),
