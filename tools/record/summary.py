@@ -138,6 +138,7 @@ SHORTEST_S = 1e-6
 LONGEST_S = 1e9
 """Of anything that a clock measured; a file may hold other numbers."""
 
+Mask = npt.NDArray[np.bool_]
 Key = tuple[str, Load, str]
 """Target, load and protocol."""
 
@@ -168,6 +169,8 @@ def why_unused(cell: Cell) -> str | None:
             return f"{name}: expected seconds, got a value that is no time"
     if (cell.samples.latency_s < 0).any():
         return "latency_s: expected 0 or more, got less"
+    if begin_s(cell) >= cell.duration_s:
+        return f"not every caller had its first answer within {cell.duration_s:g} s"
     return None
 
 
@@ -185,17 +188,40 @@ def quantile(ordered: Floats, share: float) -> float | None:
     return float(ordered[rank - 1]) if 1 <= rank <= len(ordered) else None
 
 
-def credit(cell: Cell) -> Floats:
-    """How much of each request falls into the cell's duration, 0 to 1; throughput adds these up.
+def steady(cell: Cell) -> Mask:
+    """Which requests' latencies count: in a closed loop not each caller's first.
 
-    What is under way at the end counts by its share in a closed loop, so that slow requests are
-    not rounded away, and not at all in an open one, where a queue may have grown.
+    They all come at once and find an empty server; later ones come one by one and find it full.
     """
-    left_s, latency_s = cell.duration_s - cell.samples.due_s, cell.samples.latency_s
-    share = np.ones(len(left_s))
-    np.divide(left_s, latency_s, out=share, where=latency_s > left_s)
-    share = np.clip(share, 0.0, 1.0)
-    return share if cell.load.kind == "closed" else np.floor(share)
+    callers = cell.load.value if cell.load.kind == "closed" else 0
+    return np.asarray(np.arange(len(cell.samples)) >= callers)
+
+
+def begin_s(cell: Cell) -> float:
+    """From when on throughput counts: in a closed loop when every caller has its first answer."""
+    done_s = cell.samples.due_s + cell.samples.latency_s
+    return float(done_s[~steady(cell)].max(initial=0.0))
+
+
+def credit(cell: Cell) -> Floats:
+    """How much of each request, 0 to 1, lies between ``begin_s`` and the cell's end.
+
+    A request that only a part of lies within counts by its share in a closed loop, so that slow
+    requests are not rounded away, and not at all in an open one, where a queue may have grown.
+    """
+    due_s, latency_s = cell.samples.due_s, cell.samples.latency_s
+    done_s = due_s + latency_s
+    if cell.load.kind != "closed":
+        return (done_s <= cell.duration_s).astype(np.float64)
+    inside_s = np.minimum(done_s, cell.duration_s) - np.maximum(due_s, begin_s(cell))
+    share = (inside_s >= 0).astype(np.float64)
+    np.divide(inside_s, latency_s, out=share, where=latency_s > 0)
+    return np.clip(share, 0.0, 1.0)
+
+
+def throughput_per_s(cell: Cell, which: Mask) -> float:
+    """Answers a second, of some of the requests."""
+    return float(credit(cell)[which].sum() / (cell.duration_s - begin_s(cell)))
 
 
 def summarise(record: Record) -> tuple[Summary, ...]:
@@ -235,7 +261,7 @@ def _answers(cells: Sequence[Cell], slo_ms: float | None, kind: int | None = Non
     asked = [one for one in rounds if one.requests]
     return Answers(
         requests=sum(one.requests for one in rounds),
-        served=sum(len(one.latency_ms) for one in rounds),
+        served=sum(one.served for one in rounds),
         errors={OUTCOMES[n]: count for n, count in enumerate(errors) if count},
         throughput_per_s=average([one.throughput_per_s for one in asked]),
         goodput_per_s=None if slo_ms is None else average([one.goodput_per_s for one in asked]),
@@ -254,9 +280,10 @@ def _over(values: Sequence[float | None]) -> Estimate | None:
 
 @dataclass(frozen=True)
 class _Round:
-    """One cell, or one class of its requests; latencies ascending, of those answered."""
+    """One cell, or one class of its requests; latencies ascending, of the steady ones answered."""
 
     requests: int
+    served: int
     latency_ms: Floats
     failed: npt.NDArray[np.int64]
     throughput_per_s: float
@@ -272,14 +299,14 @@ class _Round:
         asked = np.ones(len(samples), bool) if kind is None else samples.kind == kind
         served = asked & samples.served
         latency_ms = 1e3 * samples.latency_s
-        share = credit(cell)
         in_time = served & (latency_ms <= (math.inf if slo_ms is None else slo_ms))
         return cls(
             requests=int(asked.sum()),
-            latency_ms=np.sort(latency_ms[served]),
+            served=int(served.sum()),
+            latency_ms=np.sort(latency_ms[served & steady(cell)]),
             failed=np.bincount(samples.outcome[asked & ~served], minlength=len(OUTCOMES)),
-            throughput_per_s=float(share[served].sum() / cell.duration_s),
-            goodput_per_s=float(share[in_time].sum() / cell.duration_s),
+            throughput_per_s=throughput_per_s(cell, served),
+            goodput_per_s=throughput_per_s(cell, in_time),
         )
 
 
