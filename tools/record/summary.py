@@ -212,11 +212,11 @@ def credit(cell: Cell) -> Floats:
     due_s, latency_s = cell.samples.due_s, cell.samples.latency_s
     done_s = due_s + latency_s
     if cell.load.kind != "closed":
-        return (done_s <= cell.duration_s).astype(np.float64)
+        return np.asarray(done_s <= cell.duration_s, np.float64)
     inside_s = np.minimum(done_s, cell.duration_s) - np.maximum(due_s, begin_s(cell))
     share = (inside_s >= 0).astype(np.float64)
     np.divide(inside_s, latency_s, out=share, where=latency_s > 0)
-    return np.clip(share, 0.0, 1.0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
 
 
 def throughput_per_s(cell: Cell, which: Mask) -> float:

@@ -79,7 +79,7 @@ def test_the_generator_is_told_where_what_and_how(triton: FakeTriton) -> None:
 
 def test_a_generator_that_was_late_makes_the_cell_unused(triton: FakeTriton) -> None:
     one = bench(triton, lambda _: triton.serve(40))
-    engine(one).result = Generated(samples(40, late_s=0.2), 0.5, 1.0)
+    engine(one).result = Generated(samples(40, late_s=0.009), 0.5, 1.0)
     assert "behind its schedule" in str(measured(one).unused)
 
 
