@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,12 @@ from tools.bench.plan import Plan, Side
 from tools.bench.progress import in_minutes
 from tools.bench.targets import Endpoint, Own
 from tools.load.loads import RequestClass
+from tools.record.record import partial_of
 
 START_S = 15.0
 """About what it takes to start and warm up one target."""
+LONGEST_S = 3600.0
+"""Of a cell, and of what a caller waits; gRPC takes much longer limits as none at all."""
 LEAST_ROUNDS = 3
 """Fewer have no interval."""
 
@@ -74,11 +76,22 @@ class Asked:
         """Say now what would fail after minutes.
 
         Raises:
-            ContractMismatch: the record can't be written, or the budget is too small.
+            ContractMismatch: the record can't be written, a time is too long, or the budget too
+                small.
         """
-        folder = self.out.absolute().parent
-        if self.out.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise ContractMismatch(f"--out {self.out}: expected a file where one can be written")
+        if self.out.is_dir():
+            raise ContractMismatch(f"--out {self.out}: expected a file, got a folder")
+        try:
+            with partial_of(self.out).open("w"):
+                pass
+            partial_of(self.out).unlink()
+        except OSError as error:
+            raise ContractMismatch(
+                f"--out {self.out}: expected a file that can be written, got {error.strerror}"
+            ) from error
+        for option, asked_s in (("duration", self.duration_s), ("timeout", self.timeout_s)):
+            if asked_s > LONGEST_S:
+                raise ContractMismatch(f"--{option}-s {asked_s:g}: expected at most {LONGEST_S:g}")
         rounds = min(LEAST_ROUNDS, self.rounds)
         needed_s = self.whole_s - (self.rounds - rounds) * self.plan.round_s
         if self.budget_s is not None and needed_s > self.budget_s:
