@@ -17,6 +17,7 @@ from tools.clock import Clock
 from tools.load.loads import RequestClass, Run
 from tools.record.record import Cell
 from tools.record.samples import OUTCOMES, Samples
+from tools.record.summary import why_unused
 from tools.statistics.snapshot import read_counters, read_metrics
 
 INTERRUPTED = "interrupted"
@@ -75,7 +76,8 @@ class Bench:
         after = self._after(subject, before, samples)
         sent = Sent(len(samples), int(samples.served.sum()), self.clock.now_s() - start_s)
         server = counted(before, after, subject.models, sent)
-        faults = filter(None, (BUSY if was_busy else None, generated.late, server.fault))
+        busy = BUSY if was_busy else None
+        faults = filter(None, (busy, generated.late, server.fault, why_unused(cell)))
         return replace(
             cell, stages=server.stages, resources=resources, unused="; ".join(faults) or None
         )

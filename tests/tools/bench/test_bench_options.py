@@ -109,7 +109,7 @@ def test_to_try_the_record_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "before.json").write_text("kept")
     asked("--out", str(tmp_path / "before.json")).check()
     assert [one.read_text() for one in tmp_path.iterdir()] == ["kept"]
-    with pytest.raises(ContractMismatch, match="--out /proc/x.json: expected a file that can be"):
+    with pytest.raises(ContractMismatch, match=r"--out /proc/x\.json: expected a file"):
         asked("--out", "/proc/x.json").check()  # where even root may write nothing
 
 
