@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,12 @@ from tools.bench.progress import in_minutes
 from tools.bench.targets import Endpoint, Own
 from tools.load.loads import RequestClass
 from tools.perf_analyzer.command import check_fits
+from tools.record.record import partial_of
 
 START_S = 15.0
 """About what it takes to start and warm up one target."""
+LONGEST_S = 3600.0
+"""Of a cell, and of what a caller waits; gRPC takes much longer limits as none at all."""
 LEAST_ROUNDS = 3
 """Fewer have no interval."""
 
@@ -75,14 +77,24 @@ class Asked:
         """Say now what would fail after minutes.
 
         Raises:
-            ContractMismatch: the record can't be written, the budget is too small, or the engine
-                can't send such requests.
+            ContractMismatch: the record can't be written, a time is too long, the budget is too
+                small, or the engine can't send such requests.
         """
         if self.engine == "perf_analyzer":
             check_fits(self.mix, self.protocols)
-        folder = self.out.absolute().parent
-        if self.out.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise ContractMismatch(f"--out {self.out}: expected a file where one can be written")
+        if self.out.is_dir():
+            raise ContractMismatch(f"--out {self.out}: expected a file, got a folder")
+        try:
+            with partial_of(self.out).open("w"):
+                pass
+            partial_of(self.out).unlink()
+        except OSError as error:
+            raise ContractMismatch(
+                f"--out {self.out}: expected a file that can be written, got {error.strerror}"
+            ) from error
+        for option, asked_s in (("duration", self.duration_s), ("timeout", self.timeout_s)):
+            if asked_s > LONGEST_S:
+                raise ContractMismatch(f"--{option}-s {asked_s:g}: expected at most {LONGEST_S:g}")
         rounds = min(LEAST_ROUNDS, self.rounds)
         needed_s = self.whole_s - (self.rounds - rounds) * self.plan.round_s
         if self.budget_s is not None and needed_s > self.budget_s:

@@ -16,6 +16,7 @@ from tools.bench.targets import Subject
 from tools.clock import Clock
 from tools.load.generated import Generated
 from tools.load.loads import RequestClass, Run
+from tools.record.cells import why_unused
 from tools.record.record import Cell
 from tools.record.samples import OUTCOMES, Samples
 from tools.statistics.counters import read_counters
@@ -81,7 +82,8 @@ class Bench:
         requests = len(samples) + generated.unlisted
         sent = Sent(requests, int(samples.served.sum()), self.clock.now_s() - start_s)
         server = counted(before, after, subject.models, sent)
-        faults = filter(None, (BUSY if was_busy else None, generated.late, server.fault))
+        busy = BUSY if was_busy else None
+        faults = filter(None, (busy, generated.late, server.fault, why_unused(cell)))
         return replace(
             cell, stages=server.stages, resources=resources, unused="; ".join(faults) or None
         )

@@ -73,10 +73,18 @@ def classes_of(texts: Sequence[str], images: Path | None, seed: int) -> tuple[Re
     if len(set(names)) < len(names):
         raise ContractMismatch(f"--class: expected a name of its own for each, got {names}")
     read = functools.cache(functools.partial(_images, seed=seed))
-    return tuple(
+    classes = tuple(
         RequestClass(images=read(one.get("source", images)), **{"source": images, **one})
         for one in _with_shares(settings)
     )
+    for made in classes:
+        largest = made.rows * max(map(len, made.images))  # each row is as long as the longest
+        if largest > MAX_BYTES:
+            raise ContractMismatch(
+                f"--class: expected requests of at most {MAX_BYTES >> 20} MiB, got rows="
+                f"{made.rows}, {largest >> 20} MiB"
+            )
+    return classes
 
 
 def _settings(text: str, number: int) -> dict[str, Any]:
@@ -114,7 +122,7 @@ def _images(path: Path | None, seed: int) -> tuple[bytes, ...]:
     found: list[bytes] = []
     for source in sources:
         try:
-            found.append(source.read())
+            found.append(source.read(MAX_BYTES + 1))
         except OSError as error:
             reason = error.strerror or error
             raise ContractMismatch(f"--images {source.name}: {reason}") from error

@@ -16,6 +16,10 @@ from tools.record.record import Load
 MAX_CALLERS = 1024
 MIN_EXPECTED = 5.0
 """Requests in one cell; fewer tell nothing."""
+ENOUGH_EXPECTED = 36.0
+"""Of them nearly always 19 come, three standard deviations of a Poisson number less."""
+MAX_POINTS = 100
+"""Of a range; each is a cell for every target in every round."""
 DEFAULT_LOAD = "concurrency=1:64"
 DEFAULT_ARRIVALS = "poisson"
 _EXPECTED = "expected concurrency=1:64, concurrency=1,8,32, rate=20:200 or rate=20,80"
@@ -48,11 +52,16 @@ class Loads:
         return OpenLoop(self.arrivals.times_s(self._rate_per_s(load), duration_s, random))
 
     def remarks(self, duration_s: float) -> list[str]:
-        """What is done to a recording so that it fits into ``duration_s``."""
+        """What is done to a recording so that it fits into ``duration_s``, and what is too short.
+
+        Raises:
+            ContractMismatch: too many arrivals.
+        """
         if self.arrivals is None:
             return []
-        opened = (one for one in self.loads if one.kind == "open")
-        said = (self.arrivals.remark(self._rate_per_s(one), duration_s) for one in opened)
+        opened = [one for one in self.loads if one.kind == "open"]
+        said = [self.arrivals.remark(self._rate_per_s(one), duration_s) for one in opened]
+        said += [_few(one, duration_s) for one in opened]
         return [text for text in said if text is not None]
 
     def _rate_per_s(self, load: Load) -> float | None:
@@ -92,6 +101,17 @@ def loads_of(texts: Sequence[str], arrivals: str | None, points: int, duration_s
     return Loads(tuple(named), come)
 
 
+def _few(load: Load, duration_s: float) -> str | None:
+    """That p95 will hardly be known, which takes a number of answers in every round."""
+    expected = load.value * duration_s
+    if expected >= ENOUGH_EXPECTED:
+        return None
+    return (
+        f"{load.label}: about {expected:.0f} requests in {duration_s:g} s; "
+        f"a p95 in every round takes {ENOUGH_EXPECTED:.0f}: lengthen --duration-s"
+    )
+
+
 def _recorded(arrivals: str) -> Loads:
     come = pattern(arrivals)
     if not isinstance(come, Recorded):
@@ -110,7 +130,11 @@ def _parsed(text: str, points: int) -> list[Load]:
     if ":" in values:
         if "," in values or len(rest) != 1 or not 0 < low <= rest[0] < math.inf:
             raise ContractMismatch(f"--load {text}: {_EXPECTED}")
+        if points > MAX_POINTS:
+            raise ContractMismatch(f"--points {points}: expected at most {MAX_POINTS}")
         numbers = np.geomspace(low, rest[0], points).tolist()
+        if kind == "concurrency":
+            numbers = np.rint(numbers).tolist()
     if kind == "concurrency":
         return [_callers(number, text) for number in numbers]
     if kind == "rate" and all(0 < number < math.inf for number in numbers):
@@ -119,9 +143,11 @@ def _parsed(text: str, points: int) -> list[Load]:
 
 
 def _callers(number: float, text: str) -> Load:
-    if not 1 <= number <= MAX_CALLERS:
-        raise ContractMismatch(f"--load {text}: expected 1 to {MAX_CALLERS} callers")
-    return Load("closed", float(round(number)))
+    if not (1 <= number <= MAX_CALLERS and number.is_integer()):
+        raise ContractMismatch(
+            f"--load {text}: expected whole numbers of 1 to {MAX_CALLERS} callers, got {number:g}"
+        )
+    return Load("closed", number)
 
 
 def _rounded(rate_per_s: float) -> float:

@@ -28,8 +28,11 @@ class Source:
     name: str
     problem: OSError | None = None
 
-    def read(self) -> bytes:
+    def read(self, most_bytes: int = -1) -> bytes:
         """The encoded image.
+
+        Args:
+            most_bytes: what lies beyond is not read; -1: all is.
 
         Raises:
             OSError: there is none, or it can't be read.
@@ -37,8 +40,9 @@ class Source:
         if self.problem is not None:
             raise self.problem
         if self.name == STANDARD_INPUT:
-            return sys.stdin.buffer.read()
-        return Path(self.name).read_bytes()
+            return sys.stdin.buffer.read(most_bytes)
+        with Path(self.name).open("rb") as file:
+            return file.read(most_bytes)
 
 
 def find(arguments: Iterable[str]) -> list[Source]:

@@ -42,7 +42,12 @@ class Pattern(ABC):
         return times_s[times_s < duration_s]
 
     def remark(self, rate_per_s: float | None, duration_s: float) -> str | None:
-        """What was done to a recording so that it fits; None: nothing."""
+        """What was done to a recording so that it fits; None: nothing.
+
+        Raises:
+            ContractMismatch: as ``times_s``.
+        """
+        self._rate(rate_per_s, duration_s)
         return None
 
     @abstractmethod

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ Answer = Generated | ServingError
 def serve(pipe: Connection) -> None:
     """Take orders until the other side is gone: for each, when it started, then its answer."""
     os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # HTTP: a connection for each request
     orders: SimpleQueue[tuple[Order, threading.Event]] = SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, orders), daemon=True).start()
     images: list[bytes] = []

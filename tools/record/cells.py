@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from tools.record.record import Cell, Load, Record
 from tools.record.samples import Floats
@@ -14,6 +15,7 @@ SHORTEST_S = 1e-6
 LONGEST_S = 1e9
 """Of anything that a clock measured; a file may hold other numbers."""
 
+Mask = npt.NDArray[np.bool_]
 Key = tuple[str, Load, str]
 """Target, load and protocol."""
 
@@ -44,6 +46,8 @@ def why_unused(cell: Cell) -> str | None:
             return f"{name}: expected seconds, got a value that is no time"
     if (cell.samples.latency_s < 0).any():
         return "latency_s: expected 0 or more, got less"
+    if begin_s(cell) >= cell.duration_s:
+        return f"not every caller had its first answer within {cell.duration_s:g} s"
     return None
 
 
@@ -61,14 +65,37 @@ def quantile(ordered: Floats, share: float) -> float | None:
     return float(ordered[rank - 1]) if 1 <= rank <= len(ordered) else None
 
 
-def credit(cell: Cell) -> Floats:
-    """How much of each request falls into the cell's duration, 0 to 1; throughput adds these up.
+def steady(cell: Cell) -> Mask:
+    """Which requests' latencies count: in a closed loop not each caller's first.
 
-    What is under way at the end counts by its share in a closed loop, so that slow requests are
-    not rounded away, and not at all in an open one, where a queue may have grown.
+    They all come at once and find an empty server; later ones come one by one and find it full.
     """
-    left_s, latency_s = cell.duration_s - cell.samples.due_s, cell.samples.latency_s
-    share = np.ones(len(left_s))
-    np.divide(left_s, latency_s, out=share, where=latency_s > left_s)
-    share = np.clip(share, 0.0, 1.0)
-    return share if cell.load.kind == "closed" else np.floor(share)
+    callers = cell.load.value if cell.load.kind == "closed" else 0
+    return np.asarray(np.arange(len(cell.samples)) >= callers)
+
+
+def begin_s(cell: Cell) -> float:
+    """From when on throughput counts: in a closed loop when every caller has its first answer."""
+    done_s = cell.samples.due_s + cell.samples.latency_s
+    return float(done_s[~steady(cell)].max(initial=0.0))
+
+
+def credit(cell: Cell) -> Floats:
+    """How much of each request, 0 to 1, lies between ``begin_s`` and the cell's end.
+
+    A request that only a part of lies within counts by its share in a closed loop, so that slow
+    requests are not rounded away, and not at all in an open one, where a queue may have grown.
+    """
+    due_s, latency_s = cell.samples.due_s, cell.samples.latency_s
+    done_s = due_s + latency_s
+    if cell.load.kind != "closed":
+        return np.asarray(done_s <= cell.duration_s, np.float64)
+    inside_s = np.minimum(done_s, cell.duration_s) - np.maximum(due_s, begin_s(cell))
+    share = (inside_s >= 0).astype(np.float64)
+    np.divide(inside_s, latency_s, out=share, where=latency_s > 0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
+
+
+def throughput_per_s(cell: Cell, which: Mask) -> float:
+    """Answers a second, of some of the requests."""
+    return float(credit(cell)[which].sum() / (cell.duration_s - begin_s(cell)))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tools.record.cells import cells_by_key, credit, quantile, why_unused
+from tools.record.cells import cells_by_key, quantile, steady, throughput_per_s, why_unused
 from tools.record.record import Cell, Load, Record
 
 
@@ -30,11 +30,12 @@ class Values(NamedTuple):
     def of(cls, cell: Cell) -> Values:
         """What the comparison takes of a cell."""
         served = cell.samples.served
-        late_ms = np.sort(np.where(served, 1e3 * cell.samples.latency_s, math.inf))
+        late_ms = np.where(served, 1e3 * cell.samples.latency_s, math.inf)
+        late_ms = np.sort(late_ms[steady(cell)])
         return cls(
             len(served),
             int(served.sum()),
-            float(credit(cell)[served].sum() / cell.duration_s),
+            throughput_per_s(cell, served),
             *(quantile(late_ms, share) for share in (0.50, 0.95, 0.99)),
         )
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tools.record.cells import cells_by_key, why_unused
+from tools.record.cells import cells_by_key, steady, why_unused
 from tools.record.intervals import Floats
-from tools.record.record import Load, Record
+from tools.record.record import Cell, Load, Record
 
 BINS_PER_DECADE = 20
 
@@ -41,12 +41,11 @@ def distributions(
 ) -> tuple[Distribution, ...]:
     """One for each target, load and protocol, in the order of ``summarise``; empty without any."""
     keyed = {
-        key: [cell.samples for cell in cells if why_unused(cell) is None]
+        key: [cell for cell in cells if why_unused(cell) is None]
         for key, cells in cells_by_key(record).items()
     }
     served = {
-        key: np.concatenate([np.empty(0), *(1e3 * one.latency_s[one.served] for one in samples)])
-        for key, samples in keyed.items()
+        key: np.concatenate([np.empty(0), *map(_latency_ms, cells)]) for key, cells in keyed.items()
     }
     edges_ms = _edges_ms(np.concatenate([np.empty(0), *served.values()]), bins_per_decade)
     return tuple(
@@ -54,10 +53,14 @@ def distributions(
             *key,
             edges_ms,
             np.histogram(np.maximum(served[key], edges_ms[0]), edges_ms)[0],
-            sum(int((~one.served).sum()) for one in samples),
+            sum(int((~one.samples.served).sum()) for one in cells),
         )
-        for key, samples in keyed.items()
+        for key, cells in keyed.items()
     )
+
+
+def _latency_ms(cell: Cell) -> Floats:
+    return np.asarray(1e3 * cell.samples.latency_s[cell.samples.served & steady(cell)])
 
 
 def _edges_ms(latency_ms: Floats, per_decade: int) -> Floats:

@@ -223,9 +223,14 @@ def write(record: Record, path: Path) -> None:
     lines = ",\n".join(json.dumps(_cell_json(cell), separators=(",", ":")) for cell in record.cells)
     text = json.dumps(head, indent=1)[:-2] + ',\n "cells": [\n' + lines + "\n]}\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
+    partial = partial_of(path)
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+def partial_of(path: Path) -> Path:
+    """Where a record is until it is whole."""
+    return path.with_name(path.name + ".part")
 
 
 def _without_cells(record: Record) -> Record:

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tools.record.cells import LONGEST_S, Key, cells_by_key, credit, quantile, why_unused
+from tools.record.cells import (
+    LONGEST_S,
+    Key,
+    cells_by_key,
+    quantile,
+    steady,
+    throughput_per_s,
+    why_unused,
+)
 from tools.record.intervals import Estimate, Floats, average, estimate
 from tools.record.record import Cell, Load, Record, StageCounts
 from tools.record.samples import OUTCOMES
@@ -172,7 +180,7 @@ def _answers(cells: Sequence[Cell], slo_ms: float | None, kind: int | None = Non
     asked = [one for one in rounds if one.requests]
     return Answers(
         requests=sum(one.requests for one in rounds),
-        served=sum(len(one.latency_ms) for one in rounds),
+        served=sum(one.served for one in rounds),
         errors={OUTCOMES[n]: count for n, count in enumerate(errors) if count},
         throughput_per_s=average([one.throughput_per_s for one in asked]),
         goodput_per_s=None if slo_ms is None else average([one.goodput_per_s for one in asked]),
@@ -191,9 +199,10 @@ def _over(values: Sequence[float | None]) -> Estimate | None:
 
 @dataclass(frozen=True)
 class _Round:
-    """One cell, or one class of its requests; latencies ascending, of those answered."""
+    """One cell, or one class of its requests; latencies ascending, of the steady ones answered."""
 
     requests: int
+    served: int
     latency_ms: Floats
     failed: npt.NDArray[np.int64]
     throughput_per_s: float
@@ -209,14 +218,14 @@ class _Round:
         asked = np.ones(len(samples), bool) if kind is None else samples.kind == kind
         served = asked & samples.served
         latency_ms = 1e3 * samples.latency_s
-        share = credit(cell)
         in_time = served & (latency_ms <= (math.inf if slo_ms is None else slo_ms))
         return cls(
             requests=int(asked.sum()),
-            latency_ms=np.sort(latency_ms[served]),
+            served=int(served.sum()),
+            latency_ms=np.sort(latency_ms[served & steady(cell)]),
             failed=np.bincount(samples.outcome[asked & ~served], minlength=len(OUTCOMES)),
-            throughput_per_s=float(share[served].sum() / cell.duration_s),
-            goodput_per_s=float(share[in_time].sum() / cell.duration_s),
+            throughput_per_s=throughput_per_s(cell, served),
+            goodput_per_s=throughput_per_s(cell, in_time),
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ensemble.errors import ModelUnavailable
@@ -79,8 +81,15 @@ def test_the_generator_is_told_where_what_and_how(triton: FakeTriton) -> None:
 
 def test_a_generator_that_was_late_makes_the_cell_unused(triton: FakeTriton) -> None:
     one = bench(triton, lambda _: triton.serve(40))
-    engine(one).result = Generated(samples(40, late_s=0.2), 0.5, 1.0)
+    engine(one).result = Generated(samples(40, late_s=0.009), 0.5, 1.0)
     assert "behind its schedule" in str(measured(one).unused)
+
+
+def test_callers_without_a_first_answer_make_the_cell_unused(triton: FakeTriton) -> None:
+    one = bench(triton, lambda _: triton.serve(4))
+    slow = replace(samples(4), latency_s=np.full(4, 1.5))
+    engine(one).result = Generated(slow, 0.5, 3.0)
+    assert measured(one).unused == "not every caller had its first answer within 1 s"
 
 
 def test_a_reload_makes_the_cell_unused_and_its_stages_empty(triton: FakeTriton) -> None:

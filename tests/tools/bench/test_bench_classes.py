@@ -97,6 +97,17 @@ def test_more_than_fits_into_memory_is_refused(
         classes_of([], folder(tmp_path / "images", 10, 10, 10), seed=0)
 
 
+def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "MAX_BYTES", 25)
+    with pytest.raises(ContractMismatch, match="MiB"):
+        classes_of([], Path("/dev/zero"), seed=0)
+
+
+def test_a_request_that_no_memory_holds_is_refused() -> None:
+    with pytest.raises(ContractMismatch, match="got rows=1000000"):
+        classes_of(["rows=1000000"], None, seed=0)
+
+
 def test_a_class_can_be_sent_alone_to_a_server_that_is_still_cold() -> None:
     (one, _) = classes_of(["share=0.2,rows=3,timeout-ms=5", "name=b"], None, seed=0)
     assert (alone(one).share, alone(one).rows, alone(one, 8).rows) == (1.0, 3, 8)

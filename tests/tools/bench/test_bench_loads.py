@@ -92,6 +92,7 @@ def test_a_recording_with_a_rate_is_played_at_that_one(tmp_path: Path) -> None:
         "concurrency=0",
         "concurrency=0:8",
         "concurrency=8:1",
+        "concurrency=2.5",
         "concurrency=1:8:64",
         "concurrency=1:8,64",
         "concurrency=2000",
@@ -114,6 +115,19 @@ def test_a_load_that_is_none_says_what_is_expected(text: str) -> None:
 def test_a_cell_of_hardly_any_requests_is_refused() -> None:
     with pytest.raises(ContractMismatch, match="lengthen --duration-s"):
         values("rate=1")  # 4 in 4 s
+
+
+def test_a_cell_that_will_hardly_know_its_p95_is_said_before() -> None:
+    found = loads_of(["rate=5,50", "concurrency=1"], None, 4, 4.0)
+    (said,) = found.remarks(4.0)
+    assert said.startswith("5/s poisson: about 20 requests in 4 s; a p95 in every round takes 36")
+
+
+def test_more_than_can_ever_be_sent_is_refused_before_anything_is_started() -> None:
+    with pytest.raises(ContractMismatch, match="at most 10000000 arrivals"):
+        loads_of(["rate=1e9"], None, 4, 4.0).remarks(4.0)
+    with pytest.raises(ContractMismatch, match="--points 1000000000: expected at most"):
+        values("rate=1:9", points=10**9)
 
 
 @pytest.mark.parametrize(

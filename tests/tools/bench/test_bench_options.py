@@ -99,10 +99,24 @@ def test_numbers_that_are_none_are_refused_by_the_parser(option: str, value: str
         parsed(option, value)
 
 
-@pytest.mark.parametrize("out", ["", "missing/record.json"])
+@pytest.mark.parametrize("out", ["", "missing/record.json", "x" * 255])
 def test_a_record_that_can_not_be_written_is_said_first(tmp_path: Path, out: str) -> None:
     with pytest.raises(ContractMismatch, match="--out"):
         asked("--out", str(tmp_path / out)).check()
+
+
+def test_to_try_the_record_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "before.json").write_text("kept")
+    asked("--out", str(tmp_path / "before.json")).check()
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["kept"]
+    with pytest.raises(ContractMismatch, match=r"--out /proc/x\.json: expected a file"):
+        asked("--out", "/proc/x.json").check()  # where even root may write nothing
+
+
+@pytest.mark.parametrize("option", ["--duration-s", "--timeout-s"])
+def test_times_that_no_clock_of_a_transport_takes_are_refused(option: str) -> None:
+    with pytest.raises(ContractMismatch, match=f"{option} 1e.12: expected at most 3600"):
+        asked(option, "1e12", "--load", "concurrency=1").check()
 
 
 def test_a_budget_that_is_too_small_for_an_interval_is_refused() -> None:

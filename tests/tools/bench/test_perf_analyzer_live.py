@@ -15,9 +15,9 @@ from tools.load.generated import Generated
 from tools.load.generator import Generator
 from tools.load.loads import ClosedLoop, Run
 from tools.perf_analyzer.program import program
+from tools.record.cells import throughput_per_s
 from tools.record.intervals import t_quantile
 from tools.record.record import Cell, Load
-from tools.record.summary import credit
 
 PAIRS, CALLERS = 6, 2
 LEVEL = 0.999
@@ -46,7 +46,7 @@ def figures(run: Run, generated: Generated) -> tuple[float, float]:
     duration_s = generated.duration_s or run.duration_s
     cell = Cell(0, "here", Load("closed", CALLERS), run.protocol, duration_s, generated.samples)
     latency_s = generated.samples.latency_s
-    return float(credit(cell).sum()) / duration_s, float(np.median(latency_s))
+    return throughput_per_s(cell, cell.samples.served), float(np.median(latency_s))
 
 
 @pytest.mark.server

@@ -119,12 +119,15 @@ def test_a_caller_whose_connection_broke_pauses(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("samples", "cpu_s", "reason"),
     [
-        (samples_of([0.0] * 199 + [9.0], [0.001] * 200), 1.0, None),  # one in two hundred
+        (samples_of([0.0] * 199 + [0.9], [0.001] * 199 + [0.901]), 1.0, None),  # one in two hundred
+        (samples_of([0.02] + [0.0] * 39, [0.03] + [0.01] * 37 + [0.05] * 2), 1.0, None),  # no p95
         (samples_of([0.0009] * 100, [0.001] * 100), 1.0, None),
         (samples_of([0.004] * 100, [0.05] * 100), 1.0, None),
         (samples_of([], []), 1.0, None),
-        (samples_of([0.006] * 100, [0.05] * 100), 1.0, "p99 6.0 ms, allowed 5.0 ms"),
-        (samples_of([0.002] * 100, [0.05] * 100, NETWORK), 1.0, "p99 2.0 ms, allowed 1.0 ms"),
+        (samples_of([0.006] * 100, [0.05] * 100), 1.0, "6.0 ms of a p50 of 50.0 ms"),
+        (samples_of([0.0] * 90 + [0.02] * 10, [0.01] * 90 + [0.03] * 10), 1.0, "ms of a p95 of"),
+        (samples_of([0.0] * 98 + [0.02] * 2, [0.01] * 98 + [0.03] * 2), 1.0, "20.0 ms of a p99 of"),
+        (samples_of([0.002] * 100, [0.01] * 100, NETWORK), 1.0, "2.0 ms of a p50 of 10.0 ms"),
         (samples_of([0.0] * 100, [0.001] * 100), 9.5, "at its own limit: 9.5 s of CPU in 10.0 s"),
     ],
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,19 @@ def test_an_error_of_the_caller_ends_the_run_and_the_next_one_goes_on(
     with pytest.raises(RuntimeError, match="own"):
         generator.run(long_run(stub), fail)
     assert generator.run(run_of(stub)).samples.served.all()
+
+
+def test_connections_are_not_bounded_by_the_soft_limit_of_the_shell(stub: LoadServer) -> None:
+    """Else what the generator can't open would look like a network that broke."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        with Generator() as generator:
+            run = Run("http", stub.addresses["http"], "silent", ClosedLoop(200), 0.1, MIX)
+            samples = generator.run(replace(run, timeout_s=2.0)).samples
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert samples.errors() == {"deadline": 200}
 
 
 def test_progress_is_told_in_seconds_of_the_load(generator: Generator, stub: LoadServer) -> None:

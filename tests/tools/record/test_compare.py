@@ -113,7 +113,7 @@ def test_a_target_that_refuses_half_does_not_look_fast(loads: tuple[Load, ...]) 
 
 def test_rare_failures_count_as_late_requests() -> None:
     """Of 100 requests the p95 is that of rank 96, which three failures move on by three."""
-    cell = record((INTERACTIVE,), CLOSED[:1], 1).cells[0]
+    cell = record((INTERACTIVE,), OPEN[:1], 1).cells[0]
     latency_s = np.arange(1.0, 101) / 1e3
     columns = {"due_s": np.zeros(100), "late_s": np.zeros(100), "kind": np.zeros(100, np.int64)}
     outcome = np.zeros(100, np.int64)

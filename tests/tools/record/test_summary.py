@@ -125,8 +125,40 @@ def test_an_answer_after_the_end_counts_in_a_closed_loop_by_its_share_and_in_an_
     None
 ):
     of = samples([0.0, 9.0, 9.5, 10.0], [1.0, 1.0, 2.0, 1.0])
-    assert [*credit(cell(of, load=Load("closed", 2)))] == [1.0, 1.0, 0.25, 0.0]
+    assert [*credit(cell(of, load=Load("closed", 1)))] == [0.0, 1.0, 0.25, 0.0]
     assert [*credit(cell(of))] == [1.0, 1.0, 0.0, 0.0]
+
+
+def line(callers: int, each_s: float) -> Samples:
+    """A server that takes one after the other: the k-th of the first waits for k - 1 others."""
+    done_s = each_s * np.arange(1, 1 + math.ceil(10 / each_s) + callers)
+    due_s = np.concatenate([np.zeros(callers), done_s])[: len(done_s)]
+    within = due_s < 10
+    return samples([*due_s[within]], [*(done_s - due_s)[within]])
+
+
+@pytest.mark.parametrize("callers", [1, 8, 64])
+@pytest.mark.parametrize("each_s", [0.01, 0.1])
+def test_a_closed_loop_that_fills_a_line_has_the_throughput_of_the_server(
+    callers: int, each_s: float
+) -> None:
+    """Not that and half of the callers more, which are under way at the end."""
+    found = one(made(cell(line(callers, each_s), load=Load("closed", callers))))
+    assert found.throughput_per_s == Estimate(pytest.approx(1 / each_s))
+
+
+def test_the_first_requests_of_a_closed_loop_are_no_latencies() -> None:
+    """They find an empty server: a mean of all is an eighth less than what callers wait."""
+    of = line(64, 0.05)
+    found = one(made(cell(of, load=Load("closed", 64))))
+    assert found.mean_ms == Estimate(pytest.approx(64 * 50.0))
+    assert found.requests == found.served == len(of)
+
+
+def test_a_closed_loop_in_which_a_caller_has_no_answer_does_not_count() -> None:
+    found = one(made(cell(line(64, 0.2), load=Load("closed", 64))))
+    (unused,) = found.unused
+    assert unused.reason == "not every caller had its first answer within 10 s"
 
 
 @pytest.mark.parametrize("latency_s", [0.02, 0.7, 3.0])
