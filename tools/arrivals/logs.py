@@ -121,7 +121,8 @@ def _fitting(file: Path, sample: Sequence[str], time_field: str | None) -> Forma
 def _most(sample: Sequence[str], formats: Iterable[Format]) -> tuple[int, Format] | None:
     """The format and how many lines it fits; None: no line.
 
-    Any clock of 1 ms or less is as good: what stands first is nearer to the arrival, such as HAProxy's own time after that of syslog.
+    Any clock of 1 ms or less is as good: what stands first is nearer to the arrival, such as
+    HAProxy's own time after that of syslog.
     """
     fitting = []
     for form in formats:

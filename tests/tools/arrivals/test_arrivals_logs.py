@@ -46,7 +46,7 @@ def line(after_s: float, server: str) -> str:
         "logfmt": f'time="{iso}" level=info method=POST path={PATH}',
         "w3c": at(after_s, "%Y-%m-%d %H:%M:%S") + f" 10.0.0.1 POST {PATH} - 80 200",
         "container": f"{iso} stdout F 10.0.0.1 - - [{clf}] {request} 200 2326",
-        "syslog": f"{at(after_s + 0.07, '%Y-%m-%dT%H:%M:%S.%f')}123+00:00 lb haproxy[1]: 10.0.1.2:3 "
+        "syslog": f"{at(after_s + 0.07, '%Y-%m-%dT%H:%M:%S.%f')}123+00:00 lb haproxy[1]: ::1:3 "
         f"[{at(after_s, '%d/%b/%Y:%H:%M:%S.%f')}] http-in a/b 0/0/0/69/69 200 1 - - {request}",
         "slashes": f"{at(after_s, '%Y/%m/%d %H:%M:%S.%f')} INFO handled {request}",
         "nanoseconds": f'10.0.0.1 {EPOCH_S + after_s:.3f}000000 {request} 200 "-"',
