@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.arrivals.analysis import Analysis
+from tools.arrivals.verdict import TOGETHER_S
 
 _MEANS = {
     "uniform": (
@@ -40,6 +41,14 @@ _GROUPS = (
 )
 _STEADY = "preferred_batch_size [{size}] lets a whole group go at once."
 _UNSTEADY = "No preferred_batch_size fits groups of different sizes."
+_COARSE = (
+    "The clock does not show what comes within {step_s:g} s, and that decides about a queue delay: "
+    "record with a finer one first."
+)
+_SPIKE = (
+    "Capacity for the mean rate is not enough for the fullest windows: give them room, or a queue "
+    "timeout."
+)
 _LOOP = (
     "If clients wait for an answer before they send again, these arrivals follow the server's "
     "speed and change with it; tandem doctor sees such clients."
@@ -54,5 +63,9 @@ def advice(analysis: Analysis) -> Iterator[str]:
         yield _GROUPS.format(within_ms=1e3 * group.within_s, sizes=sizes)
     if group is None or kind == "bursty":
         yield from _MEANS[kind]
+    if analysis.verdict.spike is not None:
+        yield _SPIKE
+    if kind != "too-few" and analysis.arrivals.resolution_s > TOGETHER_S:
+        yield _COARSE.format(step_s=analysis.arrivals.resolution_s)
     if kind != "too-few" or group is not None:
         yield _LOOP

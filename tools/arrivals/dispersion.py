@@ -33,8 +33,8 @@ FEW = 2000
 """Arrivals looked at on a scale with less than one in a window, where only groups show."""
 CHANCE = 3.72
 """Standard deviations: chance alone goes beyond them once in 10,000 times."""
-CHANCE_TWICE = 2.65
-"""Chance goes beyond them in two of four quarters about as rarely."""
+CHANCE_THRICE = 2.2
+"""Chance goes beyond them in three of four quarters about as rarely."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Scale:
         mean: arrivals in one.
         dispersion: index of dispersion for counts.
         local: local dispersion.
-        recurring: local dispersion that two of the four quarters of the windows reach.
+        recurring: local dispersion that three of the four quarters of the windows reach.
         peak_to_mean: the fullest window over the mean one.
     """
 
@@ -69,8 +69,8 @@ class Scale:
         return self._bound(size, -CHANCE, self.windows), self._bound(size, CHANCE, self.windows)
 
     def chance_recurring(self, size: float = 1.0) -> float:
-        """What two of four quarters of such arrivals hardly ever reach."""
-        return self._bound(size, CHANCE_TWICE, self.windows / QUARTERS)
+        """What three of four quarters of such arrivals hardly ever reach."""
+        return self._bound(size, CHANCE_THRICE, self.windows / QUARTERS)
 
     def _bound(self, size: float, deviations: float, windows: float) -> float:
         part = (35 / 9 + size / self.mean) / windows / 9
@@ -90,7 +90,8 @@ def scales(times_s: Floats, duration_s: float, resolution_s: float) -> list[Scal
     for wanted_s in SCALES_S:
         steps = round(wanted_s / resolution_s)
         window_s = steps * resolution_s
-        windows = math.floor(duration_s / window_s) - 1 if steps else 0
+        # What came in the last step of the clock may be but a part of it.
+        windows = math.floor((duration_s - resolution_s) / window_s) - 1 if steps else 0
         if windows >= MIN_WINDOWS:
             # The first arrival in the middle of a window: groups in step with it stay whole, and
             # no stamp, a whole number of steps, is on an edge.
@@ -120,6 +121,6 @@ def _scale(window_s: float, counts: Floats) -> Scale:
         mean,
         float(counts.var() / mean),
         float(squares.mean() / mean),
-        locals_[-2],
+        locals_[1],
         float(counts.max() / mean),
     )

@@ -45,6 +45,6 @@ def opened(path: Path, progress: Progress) -> Iterator[TextIO]:
         packed = binary.peek(2).startswith(_GZIP)
         stream = cast("io.BufferedReader", gzip.GzipFile(fileobj=binary)) if packed else binary
         try:
-            yield io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+            yield io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="\n")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ContractMismatch(f"{path}: expected whole gzip, got {error}") from error

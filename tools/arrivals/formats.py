@@ -12,13 +12,15 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(
+    r"(\d{4}[-/]\d\d[-/]\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
+)
 _BRACKETS = re.compile(
     r"\[(\d\d/[A-Z][a-z]{2}/\d{4}):(\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ([+-]\d{4}))?\]"
 )
-_EPOCH = re.compile(r"(?<![\w.])(1\d{9})(\.\d{1,6})(?![\w.])")
-_PATTERNS = (_ISO, _BRACKETS, _EPOCH)
-_QUOTED = re.compile(r'"[^"]*"')
+_EPOCH = re.compile(r"(?<![\w.])(1\d{9})(\.\d{1,9})(?![\w.])")
+_PATTERNS = (_BRACKETS, _ISO, _EPOCH)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _REQUEST = re.compile(r'"[A-Z]+ (\S+)')
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
@@ -156,7 +158,7 @@ def candidates(time_field: str | None, in_quotes: bool) -> Iterator[Format]:
 
 
 def _fields(line: str) -> dict[str, Any]:
-    if not line.startswith("{"):
+    if not line.lstrip().startswith("{"):
         return {}
     try:
         fields = json.loads(line)
@@ -207,7 +209,7 @@ def _seconds(is_clf: bool, date: str, time: str, zone: str | None) -> float | No
         if is_clf:
             day, month, year = date.split("/")
             date = f"{year}-{_MONTHS.index(month) // 3 + 1:02d}-{day}"
-        at = datetime.fromisoformat(f"{date} {time}").replace(tzinfo=timezone.utc)
+        at = datetime.fromisoformat(f"{date.replace('/', '-')} {time}").replace(tzinfo=timezone.utc)
     except ValueError:
         return None
     return (at - _offset(zone)).timestamp()

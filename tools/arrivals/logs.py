@@ -2,7 +2,7 @@
 
 What is known to be read: Common and Combined Log Format (Apache, nginx, ingress-nginx; seconds),
 HAProxy's and Envoy's own (milliseconds), nginx's ``$msec``, ISO 8601 in any line, and JSON lines.
-The format is that which fits most of the first lines; the finest where several do.
+The format is that which fits most of the first lines; the finest where several do, to 1 ms.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
+
 from ensemble.errors import ContractMismatch
 from tools.arrivals.files import opened
 from tools.arrivals.formats import Format, candidates
@@ -21,7 +23,10 @@ from tools.arrivals.stamps import Progress, Stamps
 
 MAX_LINE = 1 << 16
 """Characters; a longer line is no request."""
+SET_BACK_S = 600.0
+"""Few requests take longer, and clocks that are kept right go back by less."""
 _SAMPLE = 200
+_FINE_S = 1e-3
 _RESOLUTIONS_S = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
@@ -31,7 +36,7 @@ def read(
     """Arrivals of all files together.
 
     Args:
-        files: plain or gzip.
+        files: plain or gzip; one that is named twice is read once.
         path: only requests whose path begins so; None: all.
         time_field: of JSON lines; None: by the names that servers give it.
         progress: takes the bytes read.
@@ -42,16 +47,19 @@ def read(
     """
     names = ", ".join(one.name for one in files)
     times_s, skipped, formats = array("d"), Counter[str](), list[Format]()
-    for file in files:
+    remarks: dict[str, None] = {}
+    for file in {one.resolve(): one for one in files}.values():
+        before = len(times_s)
         with opened(file, progress) as text:
             lines = _lines(text)
             if sample := list(islice(lines, _SAMPLE)):  # a new log may be empty yet
                 formats.append(_fitting(file, sample, time_field))
                 _take(chain(sample, lines), formats[-1], path, times_s, skipped)
+        remarks.update(dict.fromkeys(_set_back(file, times_s[before:])))
     if not times_s:
         to = f"requests to {path}" if path else "an access log with a time"
         raise ContractMismatch(f"{names}: expected {to}, got {_said(skipped) or 'nothing'}")
-    remarks = dict.fromkeys(one.remark for one in formats if one.remark is not None)
+    remarks |= dict.fromkeys(one.remark for one in formats if one.remark is not None)
     left_out = (f"left out: {_said(skipped)}",) if skipped else ()
     resolution_s = max(one.resolution_s for one in formats)
     return Stamps(times_s, resolution_s, f"log {names}", (*left_out, *remarks))
@@ -72,6 +80,16 @@ def _take(
             skipped["lines without a time"] += 1
         else:
             times_s.append(time_s)
+
+
+def _set_back(file: Path, times_s: array[float]) -> Iterator[str]:
+    """What to say where the time of a line is long before that of the line above it."""
+    back_s = -float(np.diff(np.frombuffer(times_s), prepend=times_s[:1]).min(initial=0.0))
+    if back_s > SET_BACK_S:
+        yield (
+            f"the time in {file.name} goes back by {back_s:.0f} s: very long requests, or a clock "
+            "that was set, as for daylight saving, and then what came seems to overlap"
+        )
 
 
 def _said(skipped: Counter[str]) -> str:
@@ -101,13 +119,17 @@ def _fitting(file: Path, sample: Sequence[str], time_field: str | None) -> Forma
 
 
 def _most(sample: Sequence[str], formats: Iterable[Format]) -> tuple[int, Format] | None:
-    """The format and how many lines it fits; None: no line."""
+    """The format and how many lines it fits; None: no line.
+
+    Any clock of 1 ms or less is as good: what stands first is nearer to the arrival, such as
+    HAProxy's own time after that of syslog.
+    """
     fitting = []
     for form in formats:
         times_s = [time_s for line in sample if (time_s := form.time_s(line)) is not None]
         if times_s:
             fitting.append((len(times_s), form.stamped_to(_resolution_s(times_s))))
-    return max(fitting, key=lambda one: (one[0], -one[1].resolution_s), default=None)
+    return max(fitting, key=lambda one: (one[0], -max(_FINE_S, one[1].resolution_s)), default=None)
 
 
 def _resolution_s(times_s: Sequence[float]) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 from tools.arrivals.advice import advice
 from tools.arrivals.analysis import Analysis
 from tools.arrivals.dispersion import Scale
+from tools.arrivals.verdict import Verdict
 
 WIDTH = 80
 BAR = 40
@@ -48,9 +49,14 @@ def verdict(analysis: Analysis) -> str:
     kind, group = analysis.verdict.kind, analysis.group
     if group is None and kind == "too-few":
         return "Too few to tell: neither uniform, nor Poisson-like, nor bursty is shown."
+    apart = "" if analysis.verdict.spike is None else " but for a spike, step or gap"
     if group is None:
-        return f"The arrivals are {_SIGNS[kind]}, on time scales of {_range(analysis)}."
-    what = "too few to tell how these come" if kind == "too-few" else f"these are {_SIGNS[kind]}"
+        return f"The arrivals are {_SIGNS[kind]}{apart}, on time scales of {_range(analysis)}."
+    what = (
+        "too few to tell how these come"
+        if kind == "too-few"
+        else f"these are {_SIGNS[kind]}{apart}"
+    )
     on = "" if kind == "too-few" else f", on time scales of {_range(analysis)}"
     size = f"mostly of {group.usual_size}" if group.is_steady else "of different sizes"
     return f"The arrivals come in groups, {size}; {what}{on}."
@@ -72,7 +78,9 @@ def evidence(analysis: Analysis) -> str:
             f"{group.usual_size}"
         )
     if shown is not None:
-        parts.append(_shown(shown, size, analysis.verdict.kind == "bursty"))
+        parts.append(_shown(shown, size, analysis.verdict))
+    if analysis.verdict.spike is not None:
+        parts.append(_spike(analysis.verdict.spike, size))
     if analysis.gaps is not None and group is None:
         parts.append(
             f"the coefficient of variation of the gaps is {analysis.gaps.variation:.2f}, "
@@ -83,19 +91,31 @@ def evidence(analysis: Analysis) -> str:
     return f"Seen: {text}."
 
 
-def _shown(shown: Scale, size: float, is_bursty: bool) -> str:
+def _shown(shown: Scale, size: float, of_kind: Verdict) -> str:
     of = "" if size == 1 else "of groups "
     counts = f"counts {of}in windows of {_time(shown.window_s)} vary from one to the next"
-    if is_bursty:
+    if of_kind.kind == "poisson-like" and of_kind.spike is not None:
         return (
-            f"{counts} {shown.recurring / size:.2f} times as much as Poisson's do, in two quarters "
-            f"of the {shown.windows} windows at least; chance gives up to "
+            f"{counts} {shown.recurring / size:.2f} times as much as Poisson's do, at most, in two "
+            f"quarters of the {shown.windows} windows"
+        )
+    if of_kind.kind == "bursty":
+        return (
+            f"{counts} {shown.recurring / size:.2f} times as much as Poisson's do, in three "
+            f"quarters of the {shown.windows} windows at least; chance gives up to "
             f"{shown.chance_recurring(size) / size:.2f}"
         )
     low, high = (bound / size for bound in shown.chance(size))
     return (
         f"{counts} {shown.local / size:.2f} times as much as Poisson's do; chance alone gives "
         f"{low:.2f} to {high:.2f} in {shown.windows} windows"
+    )
+
+
+def _spike(spike: Scale, size: float) -> str:
+    return (
+        f"once or twice they vary more, those of {_time(spike.window_s)} {spike.local / size:.3g} "
+        f"times as much in all, the fullest {spike.peak_to_mean:.3g} times the mean"
     )
 
 
@@ -173,7 +193,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 def as_json(analysis: Analysis, remarks: tuple[str, ...]) -> str:
     """The same facts; what is not known is null."""
-    arrivals, shown = analysis.arrivals, analysis.verdict.shown_by
+    arrivals, shown, spike = analysis.arrivals, analysis.verdict.shown_by, analysis.verdict.spike
     parts = {name: getattr(analysis, name) for name in ("gaps", "group", "bursts", "drift")}
     return json.dumps(
         {
@@ -188,6 +208,7 @@ def as_json(analysis: Analysis, remarks: tuple[str, ...]) -> str:
             "verdict": verdict(analysis),
             "evidence": evidence(analysis),
             "shown_by": None if shown is None else _scale(shown, analysis.verdict.group_size),
+            "spike": None if spike is None else _scale(spike, analysis.verdict.group_size),
             "judged_s": [one.window_s for one in analysis.verdict.judged],
             **{name: None if part is None else asdict(part) for name, part in parts.items()},
             "scales": [_scale(one) for one in analysis.scales],

@@ -18,7 +18,8 @@ GROUP = 2.0
 TOGETHER_S = 0.0101
 """What comes within so long can share a batch; longer is a burst."""
 _FINE = 10.0
-"""Arrivals, or groups, in a window: whether they are evenly spaced shows where there are few."""
+"""Arrivals, or groups, in a window: whether they are evenly spaced shows where there are
+few, or where the clock tells nothing finer."""
 _MOST = 0.7
 """Of the size of groups: with their spread, some lie across the edge of a window."""
 _GROWTH = 0.5
@@ -35,6 +36,8 @@ class Verdict:
         judged: every scale that was looked at for it.
         together: the finest scale on which groups show; None: no groups.
         group_size: by which they make all counts vary more; 1: no groups.
+        spike: the scale that shows most of what happens once or twice and is no burst, such as a
+            step of the rate or an outage; None: nothing of the kind, or bursty.
     """
 
     kind: str
@@ -42,6 +45,7 @@ class Verdict:
     judged: tuple[Scale, ...]
     together: Scale | None = None
     group_size: float = 1.0
+    spike: Scale | None = None
 
 
 def judge(scales: Sequence[Scale], variation: float | None) -> Verdict:
@@ -64,20 +68,28 @@ def judge(scales: Sequence[Scale], variation: float | None) -> Verdict:
     most = max(enough, key=lambda one: burstiness(one, size))
     if burstiness(most, size) > 1:
         return Verdict("bursty", most, judged, together, size)
+    spike = _spike(enough, size)
     for one in enough:
         by_counts = one.local < min(UNIFORM * size, one.chance(size)[0])
         by_gaps = variation is not None and variation < UNIFORM
-        if one.mean <= _FINE * size and (by_counts or by_gaps):
-            return Verdict("uniform", one, judged, together, size)
-    return Verdict("poisson-like", most, judged, together, size)
+        if one.mean <= max(_FINE * size, enough[0].mean) and (by_counts or by_gaps):
+            return Verdict("uniform", one, judged, together, size, spike)
+    return Verdict("poisson-like", most, judged, together, size, spike)
 
 
 def burstiness(scale: Scale, size: float) -> float:
-    """Over the most that chance, and what does not matter, make of it; in two quarters at least.
+    """Over the most that chance, and what does not matter, make of it; in three quarters at least.
 
-    So a single step of the rate is no burst.
+    So a spike, or a step of the rate, is no burst.
     """
     return scale.recurring / max(BURSTY * size, scale.chance_recurring(size))
+
+
+def _spike(scales: Sequence[Scale], size: float) -> Scale | None:
+    """The scale that varies most beyond chance and ``BURSTY``; None: none does."""
+    excess = {one: one.local / max(BURSTY * size, one.chance(size)[1]) for one in scales}
+    most = max(excess, key=excess.__getitem__)
+    return most if excess[most] > 1 else None
 
 
 def _together(scales: Sequence[Scale]) -> tuple[Scale | None, float]:
@@ -92,7 +104,9 @@ def _together(scales: Sequence[Scale]) -> tuple[Scale | None, float]:
         return None, 1.0
     near = [one for one in scales if first.window_s <= one.window_s <= 10 * first.window_s]
     short = [one for one in near if one.window_s <= TOGETHER_S and one.mean <= one.local]
-    size = max((one.local for one in short), default=0.0)
-    if size < _GROWTH * max(one.local for one in near):
+    seen = max((one.local for one in short), default=0.0)
+    if seen < _GROWTH * max(one.local for one in near):
         return None, 1.0
-    return next(one for one in short if one.local >= _MOST * size), size
+    # Of groups that take milliseconds, some lie across the edges of windows that are not longer.
+    size = max(one.local for one in near if one.mean <= one.local)
+    return next(one for one in short if one.local >= _MOST * seen), size

@@ -46,12 +46,18 @@ def line(after_s: float, server: str) -> str:
         "logfmt": f'time="{iso}" level=info method=POST path={PATH}',
         "w3c": at(after_s, "%Y-%m-%d %H:%M:%S") + f" 10.0.0.1 POST {PATH} - 80 200",
         "container": f"{iso} stdout F 10.0.0.1 - - [{clf}] {request} 200 2326",
+        "syslog": f"{at(after_s + 0.07, '%Y-%m-%dT%H:%M:%S.%f')}123+00:00 lb haproxy[1]: ::1:3 "
+        f"[{at(after_s, '%d/%b/%Y:%H:%M:%S.%f')}] http-in a/b 0/0/0/69/69 200 1 - - {request}",
+        "slashes": f"{at(after_s, '%Y/%m/%d %H:%M:%S.%f')} INFO handled {request}",
+        "nanoseconds": f'10.0.0.1 {EPOCH_S + after_s:.3f}000000 {request} 200 "-"',
+        "escaped": f'::1 - - [{clf}] {request} 200 1 "-" "a\\"2020-01-01T00:00:00.5Z b"',
         "offset": f"[{iso[:-1]}+05:30] {request} 200",
     }[server]
 
 
-WHOLE_SECONDS = ("common", "combined", "ingress", "w3c")
-SERVERS = (*WHOLE_SECONDS, "haproxy", "envoy", "msec", "squid", "logfmt", "container", "offset")
+WHOLE_SECONDS = ("common", "combined", "ingress", "w3c", "escaped")
+MILLISECONDS = ("haproxy", "syslog", "envoy", "msec", "nanoseconds", "squid", "logfmt", "slashes")
+SERVERS = (*WHOLE_SECONDS, *MILLISECONDS, "container", "offset")
 
 
 def written(path: Path, lines: list[str]) -> Path:
@@ -240,3 +246,24 @@ def test_arrivals_at_one_time_are_refused(tmp_path: Path) -> None:
     file = written(tmp_path / "log", [line(1.0, "common")] * 9)
     with pytest.raises(ContractMismatch, match="at two times or more, got 9 at one"):
         _ = read(file).arrivals
+
+
+def test_json_lines_may_begin_with_spaces_and_a_mark_of_utf_8(tmp_path: Path) -> None:
+    lines = [f'  {{"ts": {EPOCH_S + at_s}}}' for at_s in TIMES_S]
+    (tmp_path / "log").write_text("\n".join(lines), encoding="utf-8-sig")
+    stamps = read(tmp_path / "log")
+    assert len(stamps.times_s) == len(TIMES_S)
+    assert not any("left out" in remark for remark in stamps.remarks)
+
+
+def test_a_log_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    file = written(tmp_path / "log", [line(at_s, "msec") for at_s in TIMES_S])
+    (tmp_path / "link").symlink_to(file)
+    assert len(read(file, file, tmp_path / "link").times_s) == len(TIMES_S)
+
+
+@pytest.mark.parametrize(("back_s", "said"), [(3600.0, True), (60.0, False)])
+def test_a_clock_that_was_set_back_is_said(tmp_path: Path, back_s: float, said: bool) -> None:
+    lines = [line(at_s, "envoy") for at_s in (4000.0, 4001.0, 4002.0 - back_s, 4003.0 - back_s)]
+    remarks = read(written(tmp_path / "log", lines)).remarks
+    assert any("goes back by 3599 s" in one for one in remarks) == said

@@ -22,8 +22,10 @@ from tests.tools.arrivals.kinds import (
     stamped,
 )
 from tools.arrivals import dispersion
-from tools.arrivals.analysis import analyse
+from tools.arrivals.advice import advice
+from tools.arrivals.analysis import Analysis, analyse
 from tools.arrivals.dispersion import scales
+from tools.arrivals.report import evidence, verdict
 from tools.arrivals.verdict import judge
 from tools.load.arrivals import Bursty, Pattern, Poisson
 from tools.load.arrivals_file import Arrivals
@@ -205,3 +207,59 @@ def test_chance_is_as_likely_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_scale_at_all_is_too_few() -> None:
     assert judge([], None).kind == "too-few"
+
+
+def once(at_s: float, factor: float, seed: int) -> Analysis:
+    """50/s for 1,000 s, and ``factor`` times as many in 20 s of them."""
+    random = np.random.default_rng(seed)
+    times_s = Poisson().times_s(50.0, 1000.0, random)
+    times_s = times_s[(times_s < at_s) | (times_s > at_s + 20)]
+    inside_s = at_s + 20 * random.random(random.poisson(50 * 20 * factor))
+    return analyse(stamped(np.sort(np.append(times_s, inside_s)), 1e-9))
+
+
+@pytest.mark.parametrize("factor", [0.0, 10.0], ids=["outage", "spike"])
+def test_what_happens_once_is_no_burst_and_is_said(factor: float) -> None:
+    for seed in range(5):
+        analysis = once(370.0, factor, seed)
+        assert (analysis.verdict.kind, analysis.bursts) == ("poisson-like", None)
+        assert "but for a spike, step or gap" in verdict(analysis)
+        assert "once or twice they vary more" in evidence(analysis)
+
+
+def test_nor_is_it_where_it_falls_across_two_quarters() -> None:
+    """In 9% chance makes a third quarter vary too: more than 3 of 10 come once in 100 times."""
+    called = [once(490.0, 10.0, seed).verdict.kind for seed in range(10)]
+    assert called.count("poisson-like") > 6
+
+
+def test_a_spike_is_not_said_of_arrivals_without_one() -> None:
+    for name, arrivals in many(plain(POISSON), 20):
+        assert analyse(arrivals).verdict.spike is None, name
+
+
+def test_a_last_second_that_is_not_whole_counts_for_nothing() -> None:
+    times_s = np.append(np.repeat(np.arange(60.0), 500), 60.0)
+    assert {one.local for one in scales(times_s, 61.0, 1.0)} == {0.0}
+
+
+@pytest.mark.parametrize(("rate_per_s", "step_s"), [(50.0, 1.0), (20_000.0, 1e-9)])
+def test_even_spacing_shows_where_even_the_finest_windows_are_full(
+    rate_per_s: float, step_s: float
+) -> None:
+    times_s = UNIFORM.times_s(rate_per_s, 15_000 / rate_per_s, np.random.default_rng(0))
+    analysis = analyse(stamped(times_s, step_s))
+    assert analysis.verdict.kind == "uniform"
+    coarse = any("record with a finer one" in text for text in advice(analysis))
+    assert coarse == (step_s == 1.0)
+
+
+def test_groups_that_take_milliseconds_come_as_they_come() -> None:
+    """Across the edges of windows of 5 and 10 ms, they look smaller than they are."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        starts_s = Poisson().times_s(5.0, 400.0, random)
+        spread_s = random.uniform(0, 0.009, (len(starts_s), 4))
+        analysis = analyse(stamped(np.sort((starts_s[:, None] + spread_s).ravel()), 1e-9))
+        assert analysis.group is not None
+        assert analysis.verdict.kind == "poisson-like"
