@@ -61,13 +61,16 @@ def _by_grpc(address: str, message: bytes) -> list[int]:
     return [int(one) for one in np.frombuffer(raw, np.int32)]
 
 
-def disagreements(
-    peer: Peer, address: str, photographs: Sequence[bytes], expected: Sequence[int]
-) -> list[int]:
-    """Places of the photographs of which the server's best class is not the expected one.
+def compared(got: Sequence[Sequence[int]], right: Sequence[Sequence[int]]) -> tuple[int, list[int]]:
+    """How many best classes are the right ones, and the places of answers that are wrong.
 
-    Raises:
-        Unanswered: no answer to one of them.
+    Decoders round differently, so that two classes that are nearly level may change places: an
+    answer is wrong if its best class is none of the two best.
+
+    Args:
+        got: best classes of each photograph, best first.
+        right: the same, of another server.
     """
-    got = [ask(peer, address, one)[0] for one in photographs]
-    return [place for place, best in enumerate(got) if best != expected[place]]
+    pairs = list(zip(got, right, strict=True))
+    wrong = [place for place, (mine, theirs) in enumerate(pairs) if mine[0] not in theirs[:2]]
+    return sum(mine[0] == theirs[0] for mine, theirs in pairs), wrong

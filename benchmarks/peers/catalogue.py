@@ -121,7 +121,11 @@ PEERS = (
             "threads": 1,
             "max_batch_size": 4,
             "batch_wait_timeout_s": 0.0,
-            "environment": {**RAY, "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1", "RAY_SERVE_ENABLE_HA_PROXY": "1"},
+            "environment": {
+                **RAY,
+                "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+                "RAY_SERVE_ENABLE_HA_PROXY": "1",
+            },
         },
         tried=(
             {"max_batch_size": 1},

@@ -46,10 +46,8 @@ def ensure(peer: Peer) -> None:
         return
     print(f"installing {peer.title} into {folder.relative_to(ROOT)}", file=sys.stderr, flush=True)
     venv.create(folder, with_pip=True, clear=True)
-    command = [python_of(peer), "-m", "pip", "install", "--quiet", "--no-warn-script-location"]
-    done = subprocess.run(
-        [*command, "--requirement", requirements_of(peer)], capture_output=True, text=True
-    )
+    command = [str(python_of(peer)), "-m", "pip", "install", "--quiet", "--requirement"]
+    done = subprocess.run([*command, str(requirements_of(peer))], capture_output=True, text=True)
     if done.returncode:
         raise NotInstalled(done.stderr.strip()[-500:])
     stamp.write_text(pins, encoding="utf-8")

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.peers.answers import Unanswered, ask
-from benchmarks.peers.catalogue import TANDEM, Peer, Settings
+from benchmarks.peers.catalogue import TANDEM, Peer
 from benchmarks.peers.chain import ROOT, SETTINGS
 from benchmarks.peers.install import python_of
 from tools.serve.ports import free_ports
@@ -97,12 +97,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(peer: Peer, settings: Settings, photograph: bytes) -> Iterator[Server]:
+def running(peer: Peer, photograph: bytes) -> Iterator[Server]:
     """A server that answers.
 
     Args:
         peer: to start.
-        settings: that it gets.
         photograph: that it is asked about until it answers.
 
     Raises:
@@ -113,9 +112,9 @@ def running(peer: Peer, settings: Settings, photograph: bytes) -> Iterator[Serve
         log = Path(scratch) / "log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                _command(peer, settings, ports),
+                _command(peer, ports),
                 cwd=ROOT,
-                env=_environment(peer, {**settings, "ports": ports}, scratch),
+                env=_environment(peer, ports, scratch),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -130,28 +129,26 @@ def running(peer: Peer, settings: Settings, photograph: bytes) -> Iterator[Serve
             process.wait()
 
 
-def _command(peer: Peer, settings: Settings, ports: Sequence[int]) -> list[str]:
+def _command(peer: Peer, ports: Sequence[int]) -> list[str]:
     if peer.folder != TANDEM.folder:
         return [str(python_of(peer)), "-m", f"benchmarks.peers.{peer.folder}.server"]
     http, grpc, metrics = ports
-    command = [sys.executable, "-m", "tools", "serve", f"--profile={settings['profile']}"]
+    command = [sys.executable, "-m", "tools", "serve", f"--profile={peer.settings['profile']}"]
     return [*command, f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
 
 
-def _environment(peer: Peer, settings: Settings, scratch: str) -> dict[str, str]:
+def _environment(peer: Peer, ports: Sequence[int], scratch: str) -> dict[str, str]:
     """That of this process; what a peer leaves in its home is gone with ``scratch``."""
-    values = {**os.environ, **settings.get("environment", {}), "PYTHONPATH": str(ROOT)}
+    values = {**os.environ, **peer.settings.get("environment", {}), "PYTHONPATH": str(ROOT)}
     if peer.folder == TANDEM.folder:
         return values
     # Triton's Python backend and Ray look for the library of the Python that they run in.
     values["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))
-    values.update({name: scratch for name in ("HOME", "TMPDIR", "RAY_TMPDIR")})
-    return {**values, SETTINGS: json.dumps(dict(settings))}
+    values.update(dict.fromkeys(("HOME", "TMPDIR", "RAY_TMPDIR"), scratch))
+    return {**values, SETTINGS: json.dumps({**peer.settings, "ports": ports})}
 
 
-def _wait(
-    server: Server, process: subprocess.Popen[bytes], photograph: bytes, log: Path
-) -> None:
+def _wait(server: Server, process: subprocess.Popen[bytes], photograph: bytes, log: Path) -> None:
     until_s = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < until_s and process.poll() is None:
         try:

@@ -19,7 +19,7 @@ def infer_func(chain: Chain) -> Any:
 
     @batch
     def classify(**inputs: Array) -> dict[str, Array]:
-        answers = chain(inputs["IMAGE"][:, 0])
+        answers = chain(inputs["IMAGE"][:, 0].tolist())
         return {
             "class_id": np.array([one["class_id"] for one in answers], np.int32),
             "score": np.array([one["score"] for one in answers], np.float32),
@@ -38,13 +38,13 @@ if __name__ == "__main__":
         grpc_port=grpc,
         metrics_port=metrics,
     )
-    batcher = DynamicBatcher(
-        max_queue_delay_microseconds=SETTINGS["max_queue_delay_microseconds"]
-    )
+    batcher = DynamicBatcher(max_queue_delay_microseconds=SETTINGS["max_queue_delay_microseconds"])
     with Triton(config=config) as triton:
         triton.bind(
             model_name="classifier",
-            infer_func=[infer_func(Chain(SETTINGS["threads"])) for _ in range(SETTINGS["functions"])],
+            infer_func=[
+                infer_func(Chain(SETTINGS["threads"])) for _ in range(SETTINGS["functions"])
+            ],
             inputs=[Tensor(name="IMAGE", dtype=bytes, shape=(1,))],
             outputs=[
                 Tensor(name="class_id", dtype=np.int32, shape=(5,)),

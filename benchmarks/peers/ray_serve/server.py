@@ -45,5 +45,5 @@ if __name__ == "__main__":
     os.environ["RAY_SERVE_HAPROXY_METRICS_PORT"] = str(metrics)
     ray.init(include_dashboard=False, log_to_driver=False)
     serve.start(http_options={"host": "127.0.0.1", "port": http})
-    serve.run(Classifier.bind(), route_prefix="/classify")
+    serve.run(Classifier.bind(), route_prefix="/classify")  # type: ignore[attr-defined]
     signal.pause()
