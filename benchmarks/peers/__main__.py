@@ -42,9 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     onnx = ensure(EXAMPLE_MODEL)
     sets = quick(SETS) if options.quick else SETS
-    peers = [peer for peer in PEERS if peer.name in (options.only or NAMES) or peer == TANDEM]
+    chosen = options.only or NAMES
+    peers = [peer for peer in PEERS if peer.name in chosen or peer == TANDEM]
     rounds = 1 if options.quick else options.rounds
     if options.settings:
+        peers = [peer for peer in PEERS if peer.name in chosen]
         explored = explore.run(peers, sets[0], rounds)
         print("\n".join(explore.lines(explored)))
         print(f"record: {write_record('peers-settings', explored, options.out)}")

@@ -12,6 +12,10 @@ from pydantic import BeforeValidator, WithJsonSchema
 from benchmarks.peers.chain import Chain, settings
 
 SETTINGS = settings()
+BATCHING: dict[str, Any] = {}
+if SETTINGS["max_batch_size"] > 1:
+    BATCHING |= {name: SETTINGS[name] for name in ("max_batch_size", "max_latency_ms")}
+    BATCHING["batchable"] = True
 # One raw body becomes a batch of one, which BentoML joins with others. Its guides have lists of
 # files in a multipart form instead, which it writes to disk first; this is the faster way.
 Photographs = Annotated[
@@ -32,11 +36,7 @@ class Classifier:
     def __init__(self) -> None:
         self.chain = Chain(SETTINGS["threads"])
 
-    @bentoml.api(
-        batchable=SETTINGS["max_batch_size"] > 1,
-        max_batch_size=SETTINGS["max_batch_size"],
-        max_latency_ms=SETTINGS["max_latency_ms"],
-    )
+    @bentoml.api(**BATCHING)
     def classify(self, images: Photographs, /) -> list[dict[str, Any]]:
         """Classes, scores and labels."""
         return self.chain(images)
