@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.photographs import photographs
+from tools.load.photographs import photographs
 
 
 @dataclass(frozen=True)

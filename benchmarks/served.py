@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import grpc
 import numpy as np
 import psutil
-from tritonclient.grpc import service_pb2
 
 from benchmarks.inprocess import Speed
-from benchmarks.photographs import photographs
+from tools.load.generator import Generator
+from tools.load.loads import ClosedLoop, RequestClass, Run
+from tools.load.photographs import photographs
 
-INFER = "/inference.GRPCInferenceService/ModelInfer"
 WARM_UP_S = 2.0
-
-
-def encoded_request(image: bytes) -> bytes:
-    """One image as a gRPC message, encoded once and sent often."""
-    request = service_pb2.ModelInferRequest(model_name="ensemble")
-    request.inputs.add(name="IMAGE", datatype="UINT8", shape=[1, len(image)])
-    request.raw_input_contents.append(image)
-    return bytes(request.SerializeToString())
+AFTER_S = 0.5
+"""The load goes on for so long, so that the second look at the server sees it busy."""
 
 
 def measure(address: str, server: psutil.Process, clients: int, duration_s: float) -> Speed:
@@ -36,64 +23,33 @@ def measure(address: str, server: psutil.Process, clients: int, duration_s: floa
     Args:
         address: host and port of gRPC.
         server: the ``tritonserver``; its stubs are counted with it.
-        clients: callers, threads of one process that share a connection.
+        clients: callers, of one process that share a connection.
         duration_s: of the measurement, after a warm-up.
     """
-    with _load(address, clients) as counter:
-        time.sleep(WARM_UP_S)
-        cpu_s, (done, _) = _cpu_s(server), counter()
-        start_s = time.perf_counter()
-        time.sleep(duration_s)
-        wall_s = time.perf_counter() - start_s
-        cpu_s, (done_after, latencies_s) = _cpu_s(server) - cpu_s, counter()
-    images = done_after - done
-    return Speed(images / wall_s, 1e3 * cpu_s / images, 1e3 * float(np.median(latencies_s)))
+    looks_s = (WARM_UP_S, WARM_UP_S + duration_s)
+    mix = (RequestClass(photographs(), source=Path("samples")),)
+    load = ClosedLoop(clients)
+    run = Run("grpc", address, "ensemble", load, looks_s[-1] + AFTER_S, mix)
+    seen: list[tuple[float, float]] = []
+
+    def look(passed_s: float) -> None:
+        if len(seen) < len(looks_s) and passed_s >= looks_s[len(seen)]:
+            seen.append((passed_s, _cpu_s(server)))
+
+    with Generator() as generator:
+        samples = generator.run(run, look).samples
+    (start_s, cpu_s), (end_s, cpu_after_s) = seen
+    done_s = samples.due_s + samples.latency_s
+    inside = samples.served & (done_s >= start_s) & (done_s < end_s)
+    images = int(inside.sum())
+    latency_ms = 1e3 * float(np.median(samples.latency_s[inside]))
+    return Speed(images / (end_s - start_s), 1e3 * (cpu_after_s - cpu_s) / images, latency_ms)
 
 
 def _cpu_s(server: psutil.Process) -> float:
     """User and system time of the server and its stubs so far."""
     times = [p.cpu_times() for p in (server, *server.children(recursive=True))]
     return float(sum(t.user + t.system for t in times))
-
-
-@contextmanager
-def _load(address: str, clients: int) -> Iterator[Any]:
-    """Callers in a process of their own; yields a function: answers so far, last latencies."""
-    context = mp.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_callers, args=(address, clients, there), daemon=True)
-    process.start()
-    here.recv()
-
-    def counter() -> tuple[int, list[float]]:
-        here.send("count")
-        reply: tuple[int, list[float]] = here.recv()
-        return reply
-
-    try:
-        yield counter
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _callers(address: str, clients: int, pipe: Any) -> None:
-    requests = [encoded_request(image) for image in photographs()]
-    latencies_s: list[float] = []
-    infer = grpc.insecure_channel(address).unary_unary(INFER)
-
-    def call(number: int) -> None:
-        while True:
-            start_s = time.perf_counter()
-            infer(requests[number % len(requests)])
-            latencies_s.append(time.perf_counter() - start_s)
-            number += 1
-
-    for number in range(clients):
-        threading.Thread(target=call, args=(number,), daemon=True).start()
-    pipe.send("started")
-    while pipe.recv():
-        pipe.send((len(latencies_s), latencies_s[-1000:]))
 
 
 def resident_bytes(server: psutil.Process) -> dict[str, int]:

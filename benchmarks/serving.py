@@ -46,10 +46,12 @@ class Served:
 
     Attributes:
         grpc: host and port.
+        http_url: the other one.
         process: the ``tritonserver``.
     """
 
     grpc: str
+    http_url: str
     process: psutil.Process
 
 
@@ -93,10 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def serving(profile: str) -> Iterator[Served]:
-    """``tandem serve`` on free ports, as a user would run it."""
+def serving(profile: str, *options: str) -> Iterator[Served]:
+    """``tandem serve`` on free ports, as a user would run it, with further options."""
     http, grpc, metrics = free_ports(3)
-    command = [sys.executable, "-m", "tools", "serve", f"--profile={profile}"]
+    command = [sys.executable, "-m", "tools", "serve", f"--profile={profile}", *options]
     command += [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
@@ -107,7 +109,7 @@ def serving(profile: str) -> Iterator[Served]:
                 output.seek(0)
                 raise SystemExit(output.read())
             children = psutil.Process(process.pid).children()
-            yield Served(f"127.0.0.1:{grpc}", children[0])
+            yield Served(f"127.0.0.1:{grpc}", f"http://127.0.0.1:{http}", children[0])
         finally:
             process.terminate()
             process.wait()

@@ -10,11 +10,12 @@ import grpc
 import numpy as np
 import psutil
 from PIL import Image
-from tritonclient.grpc import service_pb2
 
-from benchmarks.photographs import photographs
-from benchmarks.served import INFER, resident_bytes
+from benchmarks.served import resident_bytes
 from tools.client.transport import padded
+from tools.load.by_grpc import INFER
+from tools.load.photographs import photographs
+from tools.load.requests import Question, grpc_request
 
 CLIENTS = 16
 BAD_SHARE = 0.05
@@ -71,11 +72,7 @@ def _bad_images() -> list[bytes]:
 
 
 def _request(images: list[bytes]) -> bytes:
-    rows = padded(images)
-    request = service_pb2.ModelInferRequest(model_name="ensemble")
-    request.inputs.add(name="IMAGE", datatype="UINT8", shape=rows.shape)
-    request.raw_input_contents.append(rows.tobytes())
-    return bytes(request.SerializeToString())
+    return grpc_request(Question("ensemble"), padded(images))
 
 
 async def _send(address: str, payloads: list[bytes], count: int) -> dict[str, int]:

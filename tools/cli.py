@@ -8,14 +8,10 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
-from ensemble.profiles import DEFAULT, PROFILES
-from tools.arguments import default_instances, seconds
-
-if TYPE_CHECKING:
-    from ensemble.model_config import Deployment
+from tools.arguments import add_deployment, add_profile, deployment_of, positive, seconds
 
 Verb = Callable[[argparse.Namespace], int]
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -31,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # what a terminal can't show must not end a verb
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = build_parser().parse_args(words, argparse.Namespace(words=tuple(words)))
     verb: Verb = options.verb
     try:
         return verb(options)
@@ -57,6 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(verbs)
     _add_explain(verbs)
     _add_doctor(verbs)
+    _add_bench(verbs)
+    _add_arrivals(verbs)
     return parser
 
 
@@ -78,49 +77,13 @@ def _verb(verbs: Verbs, name: str, run: Verb, text: str) -> argparse.ArgumentPar
     return parser
 
 
-def _add_deployment(parser: argparse.ArgumentParser, target: str) -> None:
-    from ensemble.model_config import CLASSIFIERS, PREPROCESSORS, TARGETS, Deployment
-
-    default = Deployment()
-    parser.add_argument("--target", choices=TARGETS, default=target, help="which Triton")
-    parser.add_argument("--profile", choices=PROFILES, default=DEFAULT, help="batching settings")
-    parser.add_argument(
-        "--instances", type=int, help="of the classifier (default on cpu: one a core)"
-    )
-    parser.add_argument("--max-batch-size", type=int, default=default.max_batch_size, help="images")
-    parser.add_argument("--top-k", type=int, default=default.top_k, help="classes an answer holds")
-    parser.add_argument(
-        "--preprocess",
-        choices=PREPROCESSORS,
-        default=default.preprocess,
-        help="gpu target: host of DALI",
-    )
-    parser.add_argument(
-        "--classifier", choices=CLASSIFIERS, default=default.classifier, help="gpu target: runtime"
-    )
-
-
-def _deployment(options: argparse.Namespace) -> Deployment:
-    from ensemble.model_config import Deployment
-
-    default = default_instances(options.target)
-    return Deployment(
-        target=options.target,
-        profile=options.profile,
-        max_batch_size=options.max_batch_size,
-        top_k=options.top_k,
-        instances=default if options.instances is None else options.instances,
-        preprocess=options.preprocess,
-        classifier=options.classifier,
-    )
-
-
 def _add_serve(verbs: Verbs) -> None:
     from tools.serve.options import ServeOptions
 
     default = ServeOptions(Path(), "", "")
     parser = _verb(verbs, "serve", _serve, "Run a real Triton and keep it answering.")
-    _add_deployment(parser, target="cpu")
+    add_profile(parser)
+    add_deployment(parser, target="cpu")
     parser.add_argument("--repository", type=Path, help="serve this model repository as it is")
     parser.add_argument("--address", default=default.address, help="interface to listen on")
     parser.add_argument("--http-port", type=int, default=default.http_port, help="HTTP")
@@ -133,15 +96,22 @@ def _add_serve(verbs: Verbs) -> None:
     parser.add_argument(
         "--triton-arg", action="append", default=[], metavar="FLAG", help="passed to tritonserver"
     )
+    text = "trace when requests come into FILE.*, for tandem arrivals --trace FILE"
+    parser.add_argument("--record-arrivals", type=Path, metavar="FILE", help=text)
+    text = "of it kept; the oldest goes first"
+    parser.add_argument("--record-arrivals-mb", type=positive, default=256, metavar="N", help=text)
 
 
 def _serve(options: argparse.Namespace) -> int:
     from tools.serve.options import ServeOptions
+    from tools.serve.recording import Recording
     from tools.serve.serve import ServeRequest, serve
 
+    file: Path | None = options.record_arrivals
+    kept = options.record_arrivals_mb * 1_000_000
     serve(
         ServeRequest(
-            deployment=_deployment(options),
+            deployment=deployment_of(options, options.profile),
             options=ServeOptions(
                 Path(),
                 "",
@@ -152,6 +122,7 @@ def _serve(options: argparse.Namespace) -> int:
                 grpc_port=options.grpc_port,
                 metrics_port=options.metrics_port,
                 extra=tuple(options.triton_arg),
+                recording=None if file is None else Recording(file.resolve(), kept),
             ),
             repository=options.repository,
             token_file=options.token_file,
@@ -201,7 +172,8 @@ def _health(options: argparse.Namespace) -> int:
 
 def _add_export(verbs: Verbs) -> None:
     parser = _verb(verbs, "export", _export, "Write a model repository for a target and profile.")
-    _add_deployment(parser, target="gpu")
+    add_profile(parser)
+    add_deployment(parser, target="gpu")
     parser.add_argument("--out", type=Path, required=True, help="new or empty folder")
     parser.add_argument("--onnx", type=Path, help="classifier (default: the example)")
 
@@ -212,7 +184,7 @@ def _export(options: argparse.Namespace) -> int:
     from tools.serve.serve import EXAMPLE_MODEL
 
     onnx = options.onnx or ensure(EXAMPLE_MODEL)
-    print(export(_deployment(options), onnx, options.out))
+    print(export(deployment_of(options, options.profile), onnx, options.out))
     return 0
 
 
@@ -263,5 +235,31 @@ def _add_doctor(verbs: Verbs) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tools.doctor.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_bench(verbs: Verbs) -> None:
+    from tools.bench.options import add_arguments
+
+    text = "Measure profiles or servers against each other, interleaved, into one record."
+    add_arguments(_verb(verbs, "bench", _bench, text))
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from tools.bench.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_arrivals(verbs: Verbs) -> None:
+    from tools.arrivals.options import add_arguments
+
+    text = "How do requests come? Uniform, Poisson-like, bursty or in groups, from a trace or log."
+    add_arguments(_verb(verbs, "arrivals", _arrivals, text))
+
+
+def _arrivals(options: argparse.Namespace) -> int:
+    from tools.arrivals.options import run
 
     return run(options, sys.stdout, sys.stderr)

@@ -1,23 +1,24 @@
-"""A light gRPC client: open loop on a given schedule, closed loop, and what came of each request.
+"""The load of these measurements: the generator's engine, with requests for sleeping models.
 
 Latency counts from the scheduled send time, so that a late client can't hide a queue.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import grpc
 import numpy as np
-import numpy.typing as npt
-from tritonclient.grpc import service_pb2
 
 from ensemble.errors import BackendFailure
+from tools.load.by_grpc import GrpcSender
+from tools.load.engine import Engine
+from tools.load.requests import Question, Requests, grpc_request
+from tools.record.samples import Floats, Samples
 
-Floats = npt.NDArray[np.float64]
-_INFER = "/inference.GRPCInferenceService/ModelInfer"
+TIMEOUT_S = 600.0
+"""Longer than any queue here."""
+REFUSALS = ("timed_out", "too_busy", "unavailable")
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,10 @@ class Call:
 
     def to_bytes(self) -> bytes:
         """The message, encoded once and sent often."""
-        request = service_pb2.ModelInferRequest(model_name=self.model, id=self.name)
-        tensor = request.inputs.add(datatype="UINT8", shape=[1, 1])
         # Each stage takes one tensor; a variant of one stage is always the classifier.
-        tensor.name = "PIXELS" if self.model.endswith("-classifier") else "IMAGE"
-        request.raw_input_contents.append(b"\0")
-        if self.priority:
-            request.parameters["priority"].uint64_param = self.priority
-        return bytes(request.SerializeToString())
+        tensor = "PIXELS" if self.model.endswith("-classifier") else "IMAGE"
+        question = Question(self.model, tensor, self.priority, id=self.name)
+        return grpc_request(question, np.zeros((1, 1), np.uint8))
 
 
 @dataclass
@@ -69,38 +66,6 @@ class Outcome:
         return latencies
 
 
-class Client:
-    """One connection, used from one event loop."""
-
-    def __init__(self, address: str) -> None:
-        self._channel = grpc.aio.insecure_channel(address)
-        self._infer = self._channel.unary_unary(_INFER)
-
-    async def close(self) -> None:
-        """Close the connection."""
-        await self._channel.close()
-
-    async def send(self, call: Call | bytes, due_s: float, start_s: float, into: Outcome) -> None:
-        """Send now and write down what came.
-
-        Raises:
-            BackendFailure: the server failed in another way than refusing.
-        """
-        payload = call if isinstance(call, bytes) else call.to_bytes()
-        sent_s = time.monotonic() - start_s
-        try:
-            await self._infer(payload)
-            served = True
-        except grpc.aio.AioRpcError as error:
-            if error.code() != grpc.StatusCode.UNAVAILABLE:
-                raise BackendFailure(f"{error.code()}: {error.details()}") from error
-            served = False
-        into.due_s.append(due_s)
-        into.sent_s.append(sent_s)
-        into.done_s.append(time.monotonic() - start_s)
-        into.served.append(served)
-
-
 def open_loop(address: str, calls: list[Call], due_s: Floats) -> list[Outcome]:
     """Send each request when it is due, whatever became of the others.
 
@@ -111,46 +76,47 @@ def open_loop(address: str, calls: list[Call], due_s: Floats) -> list[Outcome]:
 
     Returns:
         One outcome for each distinct call, in their order of first appearance.
+
+    Raises:
+        BackendFailure: the server failed in another way than refusing.
     """
     kinds = list(dict.fromkeys(calls))
-    outcomes = {kind: Outcome() for kind in kinds}
-    payloads = {kind: kind.to_bytes() for kind in kinds}
-
-    async def run() -> None:
-        client = Client(address)
-        tasks = []
-        start_s = time.monotonic()
-        for number, due in enumerate(due_s):
-            call = calls[number % len(calls)]
-            wait_s = start_s + due - time.monotonic()
-            if wait_s > 0:
-                await asyncio.sleep(wait_s)
-            sending = client.send(payloads[call], float(due), start_s, outcomes[call])
-            tasks.append(asyncio.ensure_future(sending))
-        await asyncio.gather(*tasks)
-        await client.close()
-
-    asyncio.run(run())
-    return [outcomes[kind] for kind in kinds]
+    order = [kinds.index(calls[number % len(calls)]) for number in range(len(due_s))]
+    samples = _sent(address, kinds, order, lambda engine: engine.open_loop(due_s))
+    return [_outcome(samples, kind) for kind in range(len(kinds))]
 
 
 def closed_loop(address: str, model: str, clients: int, duration_s: float) -> Outcome:
     """``clients`` callers that each send again as soon as they have an answer."""
-    outcome = Outcome()
-    payload = Call(model).to_bytes()
+    samples = _sent(
+        address, [Call(model)], [0], lambda engine: engine.closed_loop(clients, duration_s)
+    )
+    return _outcome(samples, 0)
 
-    async def caller(client: Client, start_s: float) -> None:
-        while (now_s := time.monotonic() - start_s) < duration_s:
-            await client.send(payload, now_s, start_s, outcome)
 
-    async def run() -> None:
-        client = Client(address)
-        start_s = time.monotonic()
-        await asyncio.gather(*(caller(client, start_s) for _ in range(clients)))
-        await client.close()
+def _sent(
+    address: str, kinds: list[Call], order: list[int], run: Callable[[Engine], Samples]
+) -> Samples:
+    requests = Requests([kind.to_bytes() for kind in kinds], range(len(kinds)), order)
+    sender = GrpcSender(address, "", TIMEOUT_S)
+    try:
+        return run(Engine(requests, sender, TIMEOUT_S))
+    finally:
+        sender.close()
 
-    asyncio.run(run())
-    return outcome
+
+def _outcome(samples: Samples, kind: int) -> Outcome:
+    failures = set(samples.errors()) - set(REFUSALS)
+    if failures:
+        raise BackendFailure(f"expected answers or refusals, got {', '.join(sorted(failures))}")
+    mine = samples.kind == kind
+    due_s = samples.due_s[mine]
+    return Outcome(
+        due_s.tolist(),
+        (due_s + samples.late_s[mine]).tolist(),
+        (due_s + samples.latency_s[mine]).tolist(),
+        samples.served[mine].tolist(),
+    )
 
 
 def poisson_s(rate_per_s: float, duration_s: float, random: np.random.Generator) -> Floats:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.batching.load import Floats, Outcome
+from benchmarks.batching.load import Outcome
 from benchmarks.batching.server import Executions, Triton
 from benchmarks.batching.sleepers import Variant
+from tools.record.samples import Floats
 
 STALL_MS = 450.0
 """Less than the 500 ms after which Triton's batcher looks again, more than any execution here."""

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.batching.experiments import OVERLOAD
-from benchmarks.batching.load import Call, Floats, open_loop, poisson_s
+from benchmarks.batching.load import Call, open_loop, poisson_s
 from benchmarks.batching.measure import Json, histogram_ms, percentiles
 from benchmarks.batching.plan import Plan, note
 from benchmarks.batching.server import Triton, running
 from benchmarks.batching.sleepers import Variant
 from benchmarks.batching.variants import BURST, MIXED
 from ensemble.profiles import NORMAL, STAGES, URGENT
+from tools.record.samples import Floats
 
 WAITING = 64
 URGENT_DUE_S = 0.03

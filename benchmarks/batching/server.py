@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import tempfile
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.batching.sleepers import Variant, write_repository
-from tools.serve.health import is_ready
-from tools.serve.installation import embedded
-from tools.serve.options import ServeOptions, command
-from tools.serve.ports import free_ports
+from ensemble.model_config import Deployment
+from tools.serve import temporary
+from tools.serve.options import ServeOptions
 from tools.serve.process import ServerProcess
-
-START_TIMEOUT_S = 120.0
+from tools.serve.serve import ServeRequest
 
 
 @dataclass(frozen=True)
@@ -100,41 +95,9 @@ def running(variants: list[Variant], *extra: str) -> Iterator[Triton]:
         BackendFailure: it did not become ready.
     """
     with tempfile.TemporaryDirectory(prefix="tandem-bench-") as folder:
-        scratch = Path(folder)
-        write_repository(scratch / "repository", variants)
-        http, grpc, metrics = free_ports(3)
-        options = ServeOptions(
-            scratch / "repository",
-            secrets.token_urlsafe(8),
-            f"{scratch.name}_",
-            http_port=http,
-            grpc_port=grpc,
-            metrics_port=metrics,
-            extra=extra,
-        )
-        installation = embedded(scratch)
-        environment = dict(os.environ | installation.environment)
-        process = ServerProcess(
-            command(installation, options), environment, scratch / "log", options.shm_prefix
-        )
-        try:
-            if not _wait_until(lambda: _settled(process, options), START_TIMEOUT_S):
-                raise process.failure("the server was not ready in time")
-            if process.exit_code() is not None:
-                raise process.failure("the server ended while it was starting")
-            yield Triton(options.http_url, f"127.0.0.1:{grpc}", process)
-        finally:
-            process.stop()
-
-
-def _settled(process: ServerProcess, options: ServeOptions) -> bool:
-    return process.exit_code() is not None or is_ready(options.http_url)
-
-
-def _wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:
-    deadline_s = time.monotonic() + timeout_s
-    while time.monotonic() < deadline_s:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
+        repository = Path(folder) / "repository"
+        write_repository(repository, variants)
+        options = ServeOptions(Path(), "", "", extra=extra)
+        request = ServeRequest(Deployment(target="cpu"), options, repository)
+        with temporary.running(request) as server:
+            yield Triton(server.http_url, server.grpc, server.process)

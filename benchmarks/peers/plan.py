@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from benchmarks.photographs import large, photographs
+from tools.load.photographs import large, photographs
 
 T = TypeVar("T")
 USUAL = "300 to 640 pixels"

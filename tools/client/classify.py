@@ -13,14 +13,13 @@ from functools import partial
 from typing import TextIO
 
 from ensemble.errors import InvalidInput, ModelUnavailable, ServingError
+from tools.arguments import INTERRUPTED
 from tools.client.options import ClassifyOptions
 from tools.client.report import Report, Result, progress
 from tools.client.sources import Source, find, images
 from tools.client.transport import Transport, connected
 from tools.client.window import in_order
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 Connect = Callable[[str, str | None, float], AbstractContextManager[Transport]]
 
 

@@ -80,10 +80,10 @@ def probe(server: Watched, together: int, images: Sequence[bytes]) -> Watched:
 def _probe(url: str, stage: Stage, together: int, images: Sequence[bytes]) -> Probe:
     requests = [request_of(stage.config, images[n % len(images)]) for n in range(max(1, together))]
     path = f"{url}{stage.model.path}/infer"
-    alone_ms, error = _send(path, requests[0])
+    alone_ms, error = send(path, requests[0])
     before = _executions(url, stage.model)
     with ThreadPoolExecutor(together) as threads:
-        results = list(threads.map(lambda one: _send(path, one), requests))
+        results = list(threads.map(lambda one: send(path, one), requests))
     after = _executions(url, stage.model)
     times_ms = [took_ms for took_ms, _ in results if took_ms is not None]
     known = before is not None and after is not None and not stage.config.is_ensemble
@@ -103,8 +103,8 @@ def _executions(url: str, model: Model) -> int | None:
         return None
 
 
-def _send(path: str, request: Request) -> tuple[float | None, str]:
-    """Milliseconds, or the words of the failure."""
+def send(path: str, request: Request) -> tuple[float | None, str]:
+    """Milliseconds of one request, or the words of its failure."""
     start_s = time.monotonic()
     headers = {
         "Content-Type": "application/octet-stream",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ensemble.errors import ContractMismatch, ServingError
+from tools.clock import Clock
 from tools.doctor.stage import Moment, Stage, Watched
 from tools.statistics.configuration import Config, read_config
 from tools.statistics.http import ask, get_json
@@ -20,14 +20,6 @@ SLACK_REQUESTS = 20
 """Statistics and metrics are not read at the same moment."""
 MAX_MISSED = 5
 """Samples in a row without an answer that a busy server may have."""
-
-
-@dataclass
-class Clock:
-    """Time, which tests make up."""
-
-    now_s: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable
 from typing import Any
@@ -73,14 +74,26 @@ class HttpSender:
             raise
 
     async def _answer(self, payload: Any) -> int:
-        post = self._session.post(self._url, data=payload.body, headers=payload.headers)
-        async with post as answer:
+        async with self._session.post(
+            self._url, data=payload.body, headers=payload.headers, allow_redirects=False
+        ) as answer:
             said = await answer.read()
         if answer.status == 200:
             return OK
-        return outcome_of(str(answer.status), said.decode("utf-8", "replace"))
+        return outcome_of(str(answer.status), _message(said))
+
+
+def _message(said: bytes) -> str:
+    """Triton's words, or all there are where the answer is not Triton's."""
+    try:
+        return str(json.loads(said)["error"])
+    except (ValueError, LookupError, TypeError):
+        return said.decode("utf-8", "replace")
 
 
 async def _session(timeout_s: float) -> aiohttp.ClientSession:
-    limit = aiohttp.ClientTimeout(total=timeout_s)
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=limit)
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        skip_auto_headers=["Accept-Encoding"],  # else Triton compresses its answers
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,7 +48,7 @@ Answer = Generated | ServingError
 
 
 def serve(pipe: Connection) -> None:
-    """Take orders and answer them until the other side is gone."""
+    """Take orders until the other side is gone: for each, when it started, then its answer."""
     os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
     orders: SimpleQueue[tuple[Order, threading.Event]] = SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, orders), daemon=True).start()
@@ -56,7 +56,7 @@ def serve(pipe: Connection) -> None:
     while True:
         order, stop = orders.get()
         images += order.new
-        pipe.send(_answer(_whole(order, images), stop))
+        pipe.send(_answer(_whole(order, images), stop, lambda: pipe.send(monotonic())))
 
 
 def _listen(pipe: Connection, orders: SimpleQueue[tuple[Order, threading.Event]]) -> None:
@@ -82,27 +82,26 @@ def _whole(order: Order, images: list[bytes]) -> Run:
     return replace(order.run, mix=tuple(mix))
 
 
-def _answer(run: Run, stop: threading.Event) -> Answer:
+def _answer(run: Run, stop: threading.Event, started: Callable[[], None]) -> Answer:
     try:
-        return generate(run, stop)
+        return _generate(run, stop, started)
     except ServingError as error:
         return error
     except Exception as error:
         return BackendFailure(f"the load generator failed: {type(error).__name__}: {error}")
 
 
-def generate(run: Run, stop: threading.Event | None = None) -> Generated:
-    """A run in this process, until its end or until ``stop`` is set."""
+def _generate(run: Run, stop: threading.Event, started: Callable[[], None]) -> Generated:
     from tools.load.engine import Engine  # here: they bring the protocols' libraries
     from tools.load.requests import encoded
 
-    stop = stop or threading.Event()
     loop = run.loop
     requests = encoded(run, len(loop.due_s) if isinstance(loop, OpenLoop) else DRAWS)
     sender = _senders()[run.protocol](run.address, run.model, run.timeout_s)
     engine = Engine(requests, sender, run.timeout_s, stop)
     try:
         with _undisturbed():
+            started()
             cpu_s, wall_s = process_time(), monotonic()
             if isinstance(loop, OpenLoop):
                 samples = engine.open_loop(loop.due_s)

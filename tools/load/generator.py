@@ -5,9 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from time import monotonic
 from types import TracebackType
 
@@ -29,6 +30,7 @@ class Generator:
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs,), daemon=True)
         # Ctrl-C goes to every process of a terminal; this one has to send what it has measured.
+        resource_tracker.ensure_running()  # else it is started below, and clears the mask
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
@@ -58,21 +60,21 @@ class Generator:
 
         Args:
             run: what to send where.
-            tick: called about ten times a second with the seconds since the start.
+            tick: called about ten times a second with the seconds since the first request.
 
         Raises:
             ContractMismatch: the run can't be sent as it is.
             BackendFailure: the process died or hangs.
         """
+        self._started_s: float | None = None
         try:
             self._pipe.send(self._order(run))
         except OSError as error:
             raise self._dead() from error
-        answer: Future[Answer] = self._reader.submit(self._pipe.recv)
-        limit_s = run.duration_s + run.timeout_s + MOST_EXTRA_S
+        answer: Future[Answer] = self._reader.submit(self._receive)
         interrupted = False
         try:
-            self._watch(answer, limit_s, tick)
+            self._watch(answer, run.duration_s + run.timeout_s + MOST_EXTRA_S, tick)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -92,17 +94,19 @@ class Generator:
         mix = tuple(replace(one, images=()) for one in run.mix)
         return Order(replace(run, mix=mix), new, places)
 
+    def _receive(self) -> Answer:
+        while isinstance(message := self._pipe.recv(), float):
+            self._started_s = message  # of the monotonic clock, which all processes share
+        return message  # type: ignore[no-any-return]
+
     def _watch(
         self, answer: Future[Answer], limit_s: float, tick: Callable[[float], None] | None
     ) -> None:
-        start_s = monotonic()
-        while not answer.done() and (passed_s := monotonic() - start_s) < limit_s:
-            if tick is not None:
-                tick(passed_s)
-            try:
-                answer.exception(TICK_S)
-            except NotYet:
-                continue
+        until_s = monotonic() + limit_s
+        while not answer.done() and monotonic() < until_s:
+            if tick is not None and self._started_s is not None:
+                tick(monotonic() - self._started_s)
+            wait([answer], TICK_S)
 
     def _stop(self) -> None:
         try:

@@ -88,7 +88,8 @@ def _question(difference: Difference, pairs: Pairs, logs: Logs, effect: Effect |
         reason = few if pairs else "no round in which both count"
         return Question(replace(difference, reason=reason), None)
     if not np.isfinite(ratios).all():
-        reason = "too many requests failed: " + _shares(difference, pairs)
+        bad = f"in {int((~np.isfinite(ratios)).sum())} of {len(ratios)} rounds"
+        reason = f"too many requests failed {bad}: {_shares(difference, pairs)}"
         return Question(replace(difference, reason=reason), _failing(difference, pairs))
     return Question(replace(difference, ratio=estimate(np.exp(ratios))), effect)
 
@@ -121,16 +122,13 @@ def _failing(difference: Difference, pairs: Pairs) -> Effect | None:
 
 
 def _over_all(pair: Pair, quantity: str, logs: Mapping[Load, Logs]) -> Iterator[Question]:
-    """The middle load of each round that all loads have; none with a single load."""
+    """The middle load of each round; loads count that all rounds have, and where one answered."""
     loads = [one for one in logs.values() if len(one) >= MIN_ROUNDS]
+    loads = [one for one in loads if not np.isnan(_array(one)).any()]
     common = common_rounds(*loads)
     if len(loads) < 2 or not common:
         return
-    # Where both fail, none is the better.
-    by_load = [
-        np.nan_to_num([one[n] for n in common], nan=0.0, posinf=math.inf, neginf=-math.inf)
-        for one in loads
-    ]
+    by_load = [np.array([one[n] for n in common]) for one in loads]
     middle = middle_of(by_load)
     difference = pair.difference(quantity, None, len(common))
     if np.isfinite(middle).all():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ class Estimate:
     """A mean over rounds, and where the true one is.
 
     Attributes:
-        value: the geometric mean; the plain one where a round has 0.
+        value: the mean; which one, says the function that made it.
         low: the lower end of the 95% interval; None with fewer than three rounds.
         high: its upper end.
     """
@@ -35,22 +36,34 @@ class Estimate:
 
 
 def estimate(values: Sequence[float] | Floats) -> Estimate | None:
-    """Mean and t-interval of one value a round, none below 0; None without any or with infinities.
+    """Geometric mean and its interval, of one value a round; None without any, or with infinities.
 
-    On logarithms: times and rates spread by factors, an end below 0 can't be, and the interval of a
-    ratio is the same seen from either side.
+    On logarithms: times spread by factors, an end below 0 can't be, and the interval of a ratio is
+    the same seen from either side. With a 0 among them it is ``average``.
     """
     of = np.asarray(values, np.float64)
-    if not len(of) or not np.isfinite(of).all():
-        return None
-    if of.min() > 0:
-        mean, half = mean_and_half(np.log(of))
-        ends = (mean, mean - half, mean + half)
-        value, low, high = (math.exp(min(end, 700.0)) for end in ends)
-    else:
-        mean, half = mean_and_half(of)
-        value, low, high = mean, max(0.0, mean - half), mean + half
+    if not _is_known(of) or of.min() <= 0:
+        return average(of)
+    mean, half = mean_and_half(np.log(of))
+    value, low, high = (math.exp(min(end, 700.0)) for end in (mean, mean - half, mean + half))
     return Estimate(value, low, high) if len(of) >= MIN_ROUNDS else Estimate(value)
+
+
+def average(values: Sequence[float] | Floats) -> Estimate | None:
+    """Plain mean and its interval, not below 0: for what may be 0 in a round, such as goodput.
+
+    None without any value, or with infinities.
+    """
+    of = np.asarray(values, np.float64)
+    if not _is_known(of):
+        return None
+    mean, half = mean_and_half(of)
+    few = len(of) < MIN_ROUNDS
+    return Estimate(mean) if few else Estimate(mean, max(0.0, mean - half), mean + half)
+
+
+def _is_known(values: Floats) -> bool:
+    return len(values) > 0 and bool(np.isfinite(values).all())
 
 
 def mean_and_half(values: Floats) -> tuple[float, float]:
@@ -78,6 +91,7 @@ def t_beyond(t: Floats, freedom: int) -> Floats:
     return np.asarray(np.clip(1 - within, 0.0, 1.0))
 
 
+@lru_cache
 def t_quantile(level: float, freedom: int) -> float:
     """The t within which, on both sides of 0, a share ``level`` lies."""
     low, high = 0.0, 1.0

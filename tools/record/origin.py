@@ -15,7 +15,8 @@ PACKAGES = ("nvidia-pytriton", "nvidia-dali-cuda120", "onnxruntime", "numpy", "g
 
 
 def origin() -> dict[str, Any]:
-    """The machine, the versions and the commit."""
+    """The machine, the versions and the commit; None is not known."""
+    changed = _git("status", "--porcelain")
     return {
         "machine": {
             "cores": len(os.sched_getaffinity(0)),
@@ -23,12 +24,27 @@ def origin() -> dict[str, Any]:
             "load_average": [round(value, 2) for value in os.getloadavg()],
             "niceness": os.getpriority(os.PRIO_PROCESS, 0),
         },
-        "system": platform.freedesktop_os_release()["PRETTY_NAME"],
+        "system": _system(),
         "python": platform.python_version(),
-        "versions": {package: metadata.version(package) for package in PACKAGES},
-        "commit": _git("rev-parse", "HEAD"),
-        "changed_files": len(_git("status", "--porcelain").splitlines()),
+        "versions": {package: _version(package) for package in PACKAGES},
+        "commit": _git("rev-parse", "HEAD") or "unknown",
+        "changed_files": None if changed is None else len(changed.splitlines()),
     }
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.platform()
+
+
+def _version(package: str) -> str | None:
+    """None where it is not installed, as the serving image lacks some."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _cpu_model() -> str:
@@ -37,6 +53,10 @@ def _cpu_model() -> str:
     return next(names, platform.machine())
 
 
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+def _git(*arguments: str) -> str | None:
+    """What git says; None without git, and outside a repository."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

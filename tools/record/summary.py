@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tools.record.intervals import Estimate, Floats, estimate
+from tools.record.intervals import Estimate, Floats, average, estimate
 from tools.record.record import Cell, Load, Record, StageCounts
 from tools.record.samples import OUTCOMES
 
@@ -134,6 +134,10 @@ class Summary(Answers):
     resident_bytes: int | None
 
 
+SHORTEST_S = 1e-6
+LONGEST_S = 1e9
+"""Of anything that a clock measured; a file may hold other numbers."""
+
 Key = tuple[str, Load, str]
 """Target, load and protocol."""
 
@@ -156,13 +160,14 @@ def why_unused(cell: Cell) -> str | None:
     """Why a cell does not count; None: it does."""
     if cell.unused is not None:
         return cell.unused
-    if not (math.isfinite(cell.duration_s) and cell.duration_s > 0):
-        return f"expected a duration above 0 s, got {cell.duration_s:g}"
-    times_s = (cell.samples.due_s, cell.samples.late_s, cell.samples.latency_s)
-    if not all(np.isfinite(column).all() for column in times_s):
-        return "a time in it is no number"
+    if not SHORTEST_S <= cell.duration_s <= LONGEST_S:
+        return f"expected a duration of {SHORTEST_S:g} to {LONGEST_S:g} s, got {cell.duration_s:g}"
+    for name in ("due_s", "late_s", "latency_s"):
+        column = getattr(cell.samples, name)
+        if not (np.abs(column) <= LONGEST_S).all():
+            return f"{name}: expected seconds, got a value that is no time"
     if (cell.samples.latency_s < 0).any():
-        return "a latency in it is below 0"
+        return "latency_s: expected 0 or more, got less"
     return None
 
 
@@ -218,7 +223,7 @@ def _summary(record: Record, key: Key, cells: Sequence[Cell]) -> Summary:
         stages=tuple(_stages(used)),
         server_cpu_ms_per_request=_cpu_ms(used, "server_cpu_s", served_only=True),
         generator_cpu_ms_per_request=_cpu_ms(used, "generator_cpu_s", served_only=False),
-        gpu_utilisation=estimate(_known(used, "gpu_utilisation")),
+        gpu_utilisation=average(_known(used, "gpu_utilisation")),
         gpu_memory_bytes=max(_known(used, "gpu_memory_bytes"), default=None),
         resident_bytes=max(_known(used, "resident_bytes"), default=None),
     )
@@ -232,8 +237,8 @@ def _answers(cells: Sequence[Cell], slo_ms: float | None, kind: int | None = Non
         requests=sum(one.requests for one in rounds),
         served=sum(len(one.latency_ms) for one in rounds),
         errors={OUTCOMES[n]: count for n, count in enumerate(errors) if count},
-        throughput_per_s=estimate([one.throughput_per_s for one in asked]),
-        goodput_per_s=None if slo_ms is None else estimate([one.goodput_per_s for one in asked]),
+        throughput_per_s=average([one.throughput_per_s for one in asked]),
+        goodput_per_s=None if slo_ms is None else average([one.goodput_per_s for one in asked]),
         mean_ms=_over([one.mean_ms for one in rounds]),
         p50_ms=_over([quantile(one.latency_ms, 0.50) for one in rounds]),
         p95_ms=_over([quantile(one.latency_ms, 0.95) for one in rounds]),
@@ -306,7 +311,8 @@ def _stage(model: str, counts: Sequence[StageCounts]) -> StageSummary:
     executions = sum(one.executions for one in counts)
 
     def each_ms(name: str) -> float | None:
-        return 1e3 * sum(getattr(one, name) for one in counts) / requests if requests else None
+        total_s = sum(getattr(one, name) for one in counts)
+        return 1e3 * total_s / requests if requests and abs(total_s) <= LONGEST_S else None
 
     return StageSummary(
         model=model,

@@ -28,6 +28,8 @@ from ensemble.errors import (
 from tools.serve.options import TOKEN_HEADER
 
 PROBE_IMAGE = Path(__file__).with_name("probe.jpg").read_bytes()
+PROBE_ID = "tandem-probe"
+"""The request's id, by which a trace tells a probe from traffic."""
 RELOADS = "tandem_reloads"
 """Parameter of a model that was loaded again while it served: how often."""
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
@@ -131,7 +133,7 @@ def _request_body(inputs: list[Mapping[str, Any]]) -> tuple[bytes, int]:
         payload += data
     # As bytes: Triton writes no FP16 as JSON.
     answer = {"parameters": {"binary_data_output": True}}
-    header = json.dumps({"inputs": tensors} | answer).encode()
+    header = json.dumps({"id": PROBE_ID, "inputs": tensors} | answer).encode()
     return header + payload, len(header)
 
 

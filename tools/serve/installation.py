@@ -41,6 +41,11 @@ class Installation:
     environment: dict[str, str] = field(default_factory=dict)
 
 
+def of_target(target: str, scratch: Path) -> Installation:
+    """The server of a target; see ``embedded`` and ``container``."""
+    return embedded(scratch) if target == "cpu" else container()
+
+
 def container() -> Installation:
     """The server of NVIDIA's container, or any other on the PATH.
 

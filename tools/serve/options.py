@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensemble.profiles import DEFAULT
+from tools.serve.recording import Recording
 
 if TYPE_CHECKING:
     from tools.serve.installation import Installation
@@ -33,6 +34,7 @@ class ServeOptions:
         shm_prefix: begins the name of every shared-memory region of this server, so that a
             crashed one can be cleaned up.
         extra: further flags of ``tritonserver``, as they are.
+        recording: of the arrivals; None: they are not recorded.
     """
 
     repository: Path
@@ -44,6 +46,7 @@ class ServeOptions:
     grpc_port: int = 8001
     metrics_port: int = 8002
     extra: tuple[str, ...] = ()
+    recording: Recording | None = None
 
     @property
     def http_url(self) -> str:
@@ -78,5 +81,6 @@ def command(installation: Installation, options: ServeOptions) -> list[str]:
         f"--backend-config=python,shm-region-prefix-name={options.shm_prefix}",
         "--exit-timeout-secs=10",
         *installation.flags,
+        *([] if options.recording is None else options.recording.flags()),
         *options.extra,
     ]

@@ -29,7 +29,7 @@ from ensemble.model_config import Deployment
 from ensemble.profiles import STAGES
 from tools.export import COMMITTED, export
 from tools.serve import health
-from tools.serve.installation import Installation, container, embedded
+from tools.serve.installation import Installation, of_target
 from tools.serve.options import ServeOptions, command
 from tools.serve.preflight import check_machine, check_repository
 from tools.serve.process import ServerProcess
@@ -84,14 +84,16 @@ def serve(request: ServeRequest, say: Callable[[str], None]) -> None:
             f"--repository {request.repository}: expected a model named ensemble, which is asked "
             "whether the server still answers"
         )
+    if request.options.recording is not None:
+        request.options.recording.check(request.options.extra)
     check_machine(request.options, request.deployment)
     # The serving image has no validator, and with flags of their own users know better.
     if request.repository and request.deployment.target == "cpu" and not request.options.extra:
         check_repository(request.repository, request.options.profile)
-    with _scratch() as scratch, _signals() as stopping:
-        options = _prepare(request, scratch)
-        installation = embedded(scratch) if request.deployment.target == "cpu" else container()
-        server = Server(installation, options, scratch.with_suffix(".log"), stopping)
+    with scratch() as folder, _signals() as stopping:
+        options = prepare(request, folder)
+        installation = of_target(request.deployment.target, folder)
+        server = Server(installation, options, folder.with_suffix(".log"), stopping)
         try:
             server.start(request.ready_timeout_s)
             if not stopping.asked:
@@ -119,12 +121,15 @@ class Server:
         options: what it is started with.
         log_file: what it and its stubs print.
         stopping: when to give up.
+        first_asked: model that must answer an image before the server counts as started; None:
+            that Triton calls itself ready is enough.
     """
 
     installation: Installation
     options: ServeOptions
     log_file: Path
     stopping: Stopping
+    first_asked: str | None = "ensemble"
     _process: ServerProcess | None = None
     _started_s: float = 0.0
     _back_off: BackOff = field(default_factory=BackOff)
@@ -170,6 +175,12 @@ class Server:
                 raise self._process.failure(f"tritonserver was not ready within {timeout_s:g} s")
             time.sleep(0.1)
 
+    @property
+    def process(self) -> ServerProcess:
+        """The run that was started last."""
+        assert self._process is not None
+        return self._process
+
     def watch(self) -> None:
         """Keep it answering until told to stop."""
         while not self.stopping.asked:
@@ -194,6 +205,8 @@ class Server:
                 return code
             self._process.close_shared_memory()
             self._process.limit_log()
+            if self.options.recording is not None:
+                self.options.recording.limit()
             newest = {stub.instance: stub.started_s for stub in self._process.stubs()}
             self._reload(stubs.observe(newest, self._ready_models()))
             self._end_retired()
@@ -220,8 +233,10 @@ class Server:
         return {name for name in STAGES if health.is_ready(self.options.http_url, name)}
 
     def _answers(self) -> bool:
+        if self.first_asked is None:
+            return True
         try:
-            health.check(self.options.http_url, timeout_s=30.0)
+            health.check(self.options.http_url, self.first_asked, timeout_s=30.0)
         except (Overloaded, ModelUnavailable, DeadlineExceeded):
             return False
         except ServingError as error:
@@ -300,20 +315,21 @@ def _end(process: psutil.Process) -> None:
         process.kill()
 
 
-def _prepare(request: ServeRequest, scratch: Path) -> ServeOptions:
+def prepare(request: ServeRequest, folder: Path) -> ServeOptions:
+    """The options with what is made in ``folder``: a rendered repository, and a token."""
     repository, extra = request.repository, request.options.extra
     if repository is None:
         from tools.example.efficientnet_lite0 import ensure  # not in the serving image
 
-        repository = export(request.deployment, ensure(EXAMPLE_MODEL), scratch / "repository")
+        repository = export(request.deployment, ensure(EXAMPLE_MODEL), folder / "repository")
         if request.deployment.target == "cpu":
             # Ours are complete. Triton would start each model once more to ask what is missing.
             extra = ("--disable-auto-complete-config", *extra)
     return replace(
         request.options,
         repository=repository.resolve(),
-        token=_token(request.token_file or scratch / "token"),
-        shm_prefix=f"{scratch.name}_",
+        token=_token(request.token_file or folder / "token"),
+        shm_prefix=f"{folder.name}_",
         extra=extra,
     )
 
@@ -345,12 +361,15 @@ def _ready_lines(options: ServeOptions, log_file: Path, request: ServeRequest) -
     token_file = request.token_file or log_file.with_suffix("") / "token"
     yield f"  token    {token_file} (management APIs)"
     yield f"  log      {log_file}"
+    if options.recording is not None:
+        yield f"  arrivals {options.recording.file}.*"
     url = "" if options.grpc_port == 8001 else f" --url {host}:{options.grpc_port}"
     yield f"Try:  .venv/bin/tandem classify samples/{url}"
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def scratch() -> Iterator[Path]:
+    """A folder for one run of the server."""
     folder = Path(tempfile.mkdtemp(prefix="tandem-"))
     try:
         yield folder

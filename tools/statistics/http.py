@@ -41,7 +41,7 @@ class Answer:
             text = str(json.loads(self.body)["error"])
         except (ValueError, KeyError, TypeError):
             text = self.body[:200].decode(errors="replace")
-        return " ".join(text.split())[:200] or f"HTTP {self.status}"
+        return printable(" ".join(text.split())) or f"HTTP {self.status}"
 
 
 def ask(
@@ -77,10 +77,15 @@ def ask(
 
 
 def _in_words(reason: object) -> str:
-    """On one line, and nothing that a terminal would obey."""
+    """On one line."""
     text = str(reason)
     if isinstance(reason, http.client.BadStatusLine) and text.startswith(_HTTP2_SETTINGS):
         return "expected HTTP/1.1, got HTTP/2; this looks like a gRPC port, --url is the HTTP one"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Its first 200 letters, and nothing that a terminal would obey."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:200])
 
 

@@ -217,3 +217,13 @@ def metrics_of(text: str) -> Metrics:
         {model: sum(counts.values()) for model, counts in pending.items()},
         failures,
     )
+
+
+def values_of(text: str, family: str) -> list[float]:
+    """Every number of one family of Prometheus' text, such as ``nv_gpu_utilization``."""
+    found = []
+    for name, _, value in _SAMPLE.findall(text):
+        with contextlib.suppress(ValueError):
+            if name == family:
+                found.append(float(value))
+    return found

@@ -22,9 +22,10 @@ from tests.fakes.odd_server import (
     no_http,
     odd_server,
 )
+from tools.clock import Clock
 from tools.doctor import options
 from tools.doctor.probe import request_of
-from tools.doctor.window import Clock, Target, are_foreign, record, stage_of, watched
+from tools.doctor.window import Target, are_foreign, record, stage_of, watched
 from tools.serve.ports import free_ports
 from tools.statistics import http, snapshot
 from tools.statistics.configuration import Batching, Config, Input, Policy, config_of

@@ -1,4 +1,4 @@
-"""The images that every benchmark sends: JPEGs made from the samples."""
+"""The images that are sent unless others are named: JPEGs of usual sizes, made from the samples."""
 
 from __future__ import annotations
 

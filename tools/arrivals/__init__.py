@@ -1,0 +1,1 @@
+"""How requests came, from a trace, a log or a record: uniform, Poisson-like, bursty or grouped."""

@@ -1,0 +1,1 @@
+"""Measure targets against each other: the same loads on each, interleaved, into one record."""
