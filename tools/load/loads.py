@@ -62,8 +62,8 @@ class Run:
     """One run of the generator against one model.
 
     Attributes:
-        protocol: ``grpc`` or ``http``; of servers beside Triton, ``post`` sends an image as the body
-            of a request, and ``grpc-bytes`` as one BYTES element.
+        protocol: ``grpc`` or ``http``; for other servers than Triton's ensemble, ``post`` sends an
+            image as the body of a request, and ``grpc-bytes`` as one BYTES element.
         address: host and port.
         model: that is called; for ``post`` the path.
         loop: closed or open.
