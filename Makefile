@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python3.12 chooses the Python, ARGS="..." passes options on.
 
 .DEFAULT_GOAL := help
-.PHONY: help environment setup serve test check bench clean
+.PHONY: help environment setup serve test check bench bench-peers clean
 
 BIN := .venv/bin
 CLASSIFIER := model_repository/classifier/1/model.onnx
@@ -11,7 +11,7 @@ CHECKS := tests/test_arrows.py tests/test_rendered_repository.py tests/test_proj
 export PYTHON
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
 setup: environment $(CLASSIFIER) ## install everything into .venv, build the example classifier
 
@@ -36,6 +36,9 @@ check: setup ## lint, types, import arrows, rendered configurations, Dockerfile
 
 bench: setup ## measure the server against its in-process limit, on this machine
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-peers: setup ## measure it beside other servers, each in an environment of its own
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 clean: ## remove what these targets made, .venv too
 	rm -rf .venv .tandem .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

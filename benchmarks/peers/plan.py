@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from benchmarks.peers.catalogue import LARGE, USUAL
 from tools.load.photographs import large, photographs
 
 T = TypeVar("T")
-USUAL = "300 to 640 pixels"
-LARGE = ("3 megapixels", "12 megapixels")
 
 
 @dataclass(frozen=True)
