@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from benchmarks import inprocess
 from benchmarks.inprocess import Arrangement
 from benchmarks.peers import explore
-from benchmarks.peers.catalogue import PEERS, TANDEM, Peer
+from benchmarks.peers.catalogue import CORES, PEERS, TANDEM, Peer
 from benchmarks.peers.contest import Contest, Json, say
 from benchmarks.peers.plan import LIMIT_ROUNDS, ROUNDS, SETS, PhotographSet, quick
 from benchmarks.peers.table import markdown
@@ -23,7 +24,7 @@ from tools.example.efficientnet_lite0 import ensure
 from tools.load.generator import Generator
 from tools.serve.serve import EXAMPLE_MODEL
 
-LIMITS = (Arrangement(2, 1, 1), Arrangement(2, 1, 1, "opencv"))
+LIMITS = (Arrangement(CORES, 1, 1), Arrangement(CORES, 1, 1, "opencv"))
 NAMES = [peer.name for peer in PEERS]
 
 
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, help="record (default: benchmarks/records/…)")
     options = parser.parse_args(arguments)
+    # Or a terminated run would leave its servers behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     onnx = ensure(EXAMPLE_MODEL)
     sets = quick(SETS) if options.quick else SETS
     chosen = options.only or NAMES

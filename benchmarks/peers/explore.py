@@ -16,7 +16,7 @@ from benchmarks.peers.words import number, rate, ratio
 from tools.load.generator import Generator
 
 Json = dict[str, Any]
-CALLERS = (1, 16)
+CALLERS = (1, 4, 16)
 
 
 def run(peers: Sequence[Peer], photographs: PhotographSet, rounds: int) -> Json:
