@@ -56,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_doctor(verbs)
     _add_bench(verbs)
     _add_arrivals(verbs)
+    _add_report(verbs)
     return parser
 
 
@@ -261,5 +262,17 @@ def _add_arrivals(verbs: Verbs) -> None:
 
 def _arrivals(options: argparse.Namespace) -> int:
     from tools.arrivals.options import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_report(verbs: Verbs) -> None:
+    from tools.report.options import add_arguments
+
+    add_arguments(_verb(verbs, "report", _report, "A page, a table or a text from records."))
+
+
+def _report(options: argparse.Namespace) -> int:
+    from tools.report.options import run
 
     return run(options, sys.stdout, sys.stderr)

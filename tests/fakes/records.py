@@ -214,23 +214,25 @@ def _stage(
     served = int(samples.served.sum())
     whole_s = share * float(samples.latency_s[samples.served].sum())
     compute_s = min(whole_s, share * served * server.execution_s(batch))
-    sizes: dict[int, tuple[int, float]] = {}
-    left = 0 if name == "ensemble" else served
-    while left:
-        size = min(left, server.max_batch, 1 + int(random.binomial(2 * batch - 2, 0.5)))
-        executions, busy_s = sizes.get(size, (0, 0.0))
-        sizes[size] = (executions + 1, busy_s + share * server.execution_s(size))
-        left -= size
+    sizes = {} if name == "ensemble" else _sizes(served, batch, server.max_batch, random)
     return StageCounts(
         model=name,
         requests=served,
         failures=0,
         inferences=served,
-        executions=sum(executions for executions, _ in sizes.values()),
+        executions=sum(sizes.values()),
         request_s=whole_s,
         queue_s=whole_s - compute_s,
         compute_input_s=0.05 * compute_s,
         compute_infer_s=0.9 * compute_s,
         compute_output_s=0.05 * compute_s,
-        sizes=dict(sorted(sizes.items())),
+        sizes={n: (count, count * share * server.execution_s(n)) for n, count in sizes.items()},
     )
+
+
+def _sizes(served: int, batch: int, most: int, random: np.random.Generator) -> dict[int, int]:
+    """Batch size to executions, ``served`` images in all, ``batch`` in the middle one."""
+    drawn = np.minimum(1 + random.binomial(2 * batch - 2, 0.5, served), most)
+    ends = np.minimum(np.cumsum(drawn), served)
+    sizes, counts = np.unique(np.diff(ends, prepend=0), return_counts=True)
+    return {int(n): int(count) for n, count in zip(sizes, counts, strict=True) if n}

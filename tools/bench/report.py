@@ -39,7 +39,7 @@ def _lines(record: Record, path: Path) -> Iterator[str]:
     rows = (_row(one, with_protocol=len(protocols) > 1) for one in summaries)
     yield from _table([_HEAD, *rows])
     steps = next((one.steps for one in record.targets if one.steps), ())
-    stages = f"mean of {'/'.join(steps)}" if steps else "mean"
+    stages = plain(f"mean of {'/'.join(steps)}") if steps else "mean"
     yield f"In brackets: 95% interval over rounds. Batch: {stages}."
     found = verdict(record)
     yield ""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tools.record.cells import cells_by_key, credit, quantile, why_unused
 from tools.record.record import Cell, Load, Record
-from tools.record.summary import cells_by_key, credit, quantile, why_unused
 
 
 class Values(NamedTuple):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tools.record.cells import cells_by_key, why_unused
 from tools.record.intervals import Floats
 from tools.record.record import Load, Record
-from tools.record.summary import cells_by_key, why_unused
 
 BINS_PER_DECADE = 20
 

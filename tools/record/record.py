@@ -15,6 +15,7 @@ from typing import Any
 
 from ensemble.errors import ContractMismatch
 from tools.record.samples import Samples
+from tools.record.shape import misfits
 
 FORMAT = "tandem-record"
 VERSION = 1
@@ -253,9 +254,12 @@ def read(path: Path) -> Record:
     if found != (FORMAT, VERSION):
         raise ContractMismatch(f"{path}: expected {FORMAT} version {VERSION}, got {found}")
     try:
-        return _record(fields)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        record = _record(fields)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ContractMismatch(f"{path}: expected a record, got {error!r:.120}") from error
+    for misfit in misfits(record):
+        raise ContractMismatch(f"{path}: {misfit}")
+    return record
 
 
 def _record(fields: dict[str, Any]) -> Record:

@@ -97,9 +97,10 @@ class Samples:
             outcome,
             np.asarray(fields.get("kind", np.zeros(len(due_s))), np.int64),
         )
-        lengths = {len(c) for c in (samples.late_s, samples.latency_s, samples.kind)}
-        if lengths != {len(due_s)}:
-            raise ValueError(f"expected {len(due_s)} values in every column, got {lengths}")
+        columns = (due_s, samples.late_s, samples.latency_s, samples.kind)
+        shapes = {column.shape for column in columns}
+        if shapes != {(len(due_s),)}:
+            raise ValueError(f"expected {len(due_s)} values in every column, got {shapes}")
         return samples
 
 

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tools.record.cells import why_unused
 from tools.record.compare import AT_SLO, AtSlo, Comparison, Difference, Sustained, compare
 from tools.record.intervals import MIN_ROUNDS, Estimate
 from tools.record.record import Record
-from tools.record.summary import Summary, summarise, why_unused
+from tools.record.summary import Summary, summarise
 from tools.record.words import amount, ends, higher, inverse, lower, percent, plain
 
 CLOSED_LOOP = (

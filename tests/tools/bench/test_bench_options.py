@@ -116,7 +116,7 @@ def test_what_will_happen_is_said() -> None:
     text = "\n".join(asked("--load", "concurrency=1,8").announced())
     assert "baseline, interactive; over grpc" in text
     assert "1 caller, 8 callers" in text
-    assert "7 rounds of 4 cells of 4 s" in text
+    assert "10 rounds of 4 cells of 3 s" in text
 
 
 @pytest.mark.parametrize(

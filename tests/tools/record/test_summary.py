@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tests.fakes.records import BASELINE, CLOSED, INTERACTIVE, OPEN, STEPS, record
+from tools.record.cells import credit, quantile
 from tools.record.intervals import Estimate
 from tools.record.record import Cell, Kind, Load, Record, Resources, StageCounts, Target
 from tools.record.samples import OUTCOMES, Samples
-from tools.record.summary import Summary, Unused, credit, quantile, summarise
+from tools.record.summary import Summary, Unused, summarise
 
 LOAD = Load("open", 10.0, "constant")
 BUSY = OUTCOMES.index("too_busy")

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from ensemble.transform import Transform
+from tools.report.page import page
 from tools.validate.findings import Finding, errors
 from tools.validate.parity.comparison import Compared, ParityResult
 
@@ -23,19 +24,8 @@ SHOWN = 12
 _MOST_AMPLIFIED = 64
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8885; --bad: #c62828; --warn: #b26a00; --good: #2e7d32 }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --warn: #ffcc80; --good: #a5d6a7 } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
-h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem }
-.verdict { font-size: 1.1rem; border-left: 4px solid; padding-left: .75rem }
-.error { color: var(--bad) } .warning { color: var(--warn) } .good { color: var(--good) }
-li { margin: .4rem 0; overflow-wrap: anywhere }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
-th, td { text-align: right; padding: .2rem .5rem; border-bottom: 1px solid var(--line) }
 th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; min-width: 9rem }
 td:nth-child(2), th:nth-child(2) { text-align: left }
-figure { margin: 1.5rem 0 } figcaption { margin-bottom: .4rem; overflow-wrap: anywhere }
 .three { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: .5rem }
 .three img { width: 100%; height: auto; display: block; background: #000 }
 .three span { font-size: .85rem }
@@ -54,7 +44,8 @@ def write(path: Path, transform: Transform, reference: str, result: ParityResult
     Raises:
         OSError: it can't be written.
     """
-    path.write_text("".join(_page(transform, reference, result)), encoding="utf-8")
+    body = _body(transform, reference, result)
+    path.write_text("".join(page("Preprocessing parity", _STYLE, body)), encoding="utf-8")
 
 
 def verdict(reference: str, result: ParityResult) -> str:
@@ -68,11 +59,8 @@ def verdict(reference: str, result: ParityResult) -> str:
     return f"{count - agree} of {count} pictures differ from {reference}: {names}."
 
 
-def _page(transform: Transform, reference: str, result: ParityResult) -> Iterator[str]:
+def _body(transform: Transform, reference: str, result: ParityResult) -> Iterator[str]:
     kind = "error" if errors(result.findings) else "warning" if result.findings else "good"
-    yield '<!doctype html><html lang="en"><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>Preprocessing parity</title><style>{_STYLE}</style>"
     yield "<h1>Served pixels against trained pixels</h1>"
     yield f'<p class="verdict {kind}">{escape(verdict(reference, result))}</p>'
     yield "<ul>" + "".join(map(_item, result.findings)) + "</ul>" if result.findings else ""
