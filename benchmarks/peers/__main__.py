@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -69,10 +69,9 @@ def contest(peers: Sequence[Peer], sets: Sequence[PhotographSet], rounds: int, o
     start_s = time.monotonic()
     cells: list[Json] = []
     limits: list[Json] = []
-    with ExitStack() as stack:
-        run = Contest(sets, stack.enter_context(Generator()))
+    with Generator() as generator, Contest(sets, generator) as run:
         for peer in peers:
-            run.enter(stack, peer)
+            run.enter(peer)
         with suppress(KeyboardInterrupt):
             for number, one in product(range(rounds), sets):
                 cells += run.round(number, one)

@@ -28,6 +28,8 @@ class Peer:
         packages: whose versions belong into the record.
         port: which of its three ports is called.
         batches: whether it makes batches of the requests of several callers.
+        remembers: whether past loads change how it behaves; such a one is started anew for each
+            round of a set.
         sets: names of the photographs that it is measured on.
     """
 
@@ -40,6 +42,7 @@ class Peer:
     packages: tuple[str, ...] = ()
     port: int = 0
     batches: bool = True
+    remembers: bool = False
     sets: tuple[str, ...] = (USUAL, *LARGE)
 
     @property
@@ -60,7 +63,7 @@ TANDEM = Peer(
 )
 FASTAPI = Peer(
     "fastapi",
-    "FastAPI + ONNX Runtime",
+    "FastAPI",
     "post",
     "classify",
     settings={"workers": CORES, "threads": 1, "thread_pool": False, "reduced": False},
@@ -115,6 +118,7 @@ PEERS = (
             {"max_latency_ms": 1000},
             {"workers": 1, "threads": CORES},
         ),
+        remembers=True,
         packages=("bentoml", "uvicorn", "onnxruntime", "numpy"),
     ),
     Peer(
@@ -164,7 +168,7 @@ PEERS = (
     ),
     Peer(
         "fastapi-reduced",
-        "FastAPI, told to decode reduced",
+        "FastAPI, reduced",
         "post",
         "classify",
         settings={**FASTAPI.settings, "reduced": True},

@@ -18,9 +18,8 @@ from benchmarks.peers.running import NotStarted, Server, running
 from tools.load.generator import Generator
 
 Json = dict[str, Any]
-IDLE_S = 3.0
+IDLE_S = 2.0
 THAW_S = 0.2
-ATTEMPTS = 2
 WARM_UP_S = 1.5
 
 
@@ -35,54 +34,70 @@ def say(text: str) -> None:
 
 @dataclass
 class Contest:
-    """Those that run.
+    """Those that run; all end when it is left.
 
     Attributes:
         sets: of photographs.
         generator: of the load.
-        servers: frozen but for the one that is measured; the first says what is right.
+        servers: by name of the peer, frozen but for the one that is measured; the first says what
+            is right.
         facts: of each peer by name, also of those that do not run.
     """
 
     sets: Sequence[PhotographSet]
     generator: Generator
-    servers: list[Server] = field(default_factory=list)
+    servers: dict[str, Server] = field(default_factory=dict)
     facts: Json = field(default_factory=dict)
+    _ends: dict[str, ExitStack] = field(default_factory=dict)
     _right: list[list[int]] = field(default_factory=list)
 
-    def enter(self, stack: ExitStack, peer: Peer) -> None:
-        """Start a peer until ``stack`` ends; one that can't be measured is left out, with why."""
-        say(f"starting {peer.title}")
+    def __enter__(self) -> Contest:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with ExitStack() as stack:
+            for end in self._ends.values():
+                stack.push(end)
+
+    def enter(self, peer: Peer) -> None:
+        """Start a peer, check its answers and warm it up; one that fails is left out, with why."""
         fact: Json = {"title": peer.title, "batches": peer.batches, "protocol": peer.protocol}
         self.facts[peer.name] = fact
         fact["settings"] = dict(peer.settings)
-        with ExitStack() as own:
-            try:
-                ensure(peer)
-                fact["versions"] = versions(peer)
-                server = self._started(own, peer, fact)
-                self._check(server, fact)
-            except (NotInstalled, NotStarted, Unanswered, Wrong) as error:
-                say(f"{peer.title} is left out: {error}")
-                fact["left_out"] = str(error)
-                return
+        with self._left_out_if_it_fails(peer):
+            ensure(peer)
+            fact["versions"] = versions(peer)
+            start_s = time.monotonic()
+            server = self._started(peer)
+            fact["start_s"] = round(time.monotonic() - start_s, 1)
+            self._check(server, fact)
             self._warm_up(server, fact)
             server.freeze()
-            self.servers.append(server)
-            stack.push(own.pop_all())
 
-    def _started(self, own: ExitStack, peer: Peer, fact: Json) -> Server:
-        for attempt in range(ATTEMPTS):
-            start_s = time.monotonic()
-            try:
-                server = own.enter_context(running(peer, self.sets[0].photographs()[0]))
-            except NotStarted:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-            else:
-                fact["start_s"] = round(time.monotonic() - start_s, 1)
-                break
+    @contextmanager
+    def _left_out_if_it_fails(self, peer: Peer) -> Iterator[None]:
+        try:
+            yield
+        except (NotInstalled, NotStarted, Unanswered, Wrong) as error:
+            say(f"{peer.title} is left out: {error}")
+            self.facts[peer.name]["left_out"] = str(error)
+            self._end(peer)
+
+    def _started(self, peer: Peer) -> Server:
+        """Running, in the place of one that ran before."""
+        self._end(peer)
+        say(f"starting {peer.title}")
+        own, photograph = ExitStack(), self.sets[0].photographs()[0]
+        try:
+            server = own.enter_context(running(peer, photograph))
+        except NotStarted:  # Ray gives up on itself after 30 s, which a busy machine takes
+            server = own.enter_context(running(peer, photograph))
+        self.servers[peer.name], self._ends[peer.name] = server, own
         return server
+
+    def _end(self, peer: Peer) -> None:
+        self.servers.pop(peer.name, None)
+        self._ends.pop(peer.name, ExitStack()).close()
 
     def _check(self, server: Server, fact: Json) -> None:
         """Every photograph's class."""
@@ -95,20 +110,29 @@ class Contest:
             raise Wrong(f"other classes than the first server's for the photographs {wrong}")
 
     def _warm_up(self, server: Server, fact: Json) -> None:
-        """What it needs, fresh: for one caller, at rest, and in memory when it has worked."""
-        photographs, callers = self.sets[0].photographs(), self.sets[0].callers
-        for count in (1, *callers):
-            found = measure(self.generator, server, photographs, count, WARM_UP_S)
-            if count == 1:
-                fact["fresh_p50_ms"] = found.p50_ms
+        """And what it takes: fresh for one caller, then at rest."""
+        photographs = self.sets[0]
+        for callers in (1, photographs.callers[-1]):
+            found = measure(self.generator, server, photographs.photographs(), callers, WARM_UP_S)
+            fact.setdefault("fresh_p50_ms", found.p50_ms)
         before_s = server.cpu_s()
         time.sleep(IDLE_S)
         fact["idle_cores"] = round((server.cpu_s() - before_s) / IDLE_S, 3)
         fact["resident_bytes"] = server.resident_bytes()
 
+    def _renew(self) -> None:
+        """Start those anew that remember past loads, and warm them up with one caller."""
+        for peer in [server.peer for server in self.servers.values() if server.peer.remembers]:
+            with self._left_out_if_it_fails(peer):
+                server = self._started(peer)
+                measure(self.generator, server, self.sets[0].photographs(), 1, WARM_UP_S)
+                server.freeze()
+
     def round(self, number: int, photographs: PhotographSet) -> list[Json]:
         """All servers that are measured on a set, at each of its loads."""
-        servers = [one for one in self.servers if photographs.name in one.peer.sets]
+        self._renew()
+        all_of_them = [self.servers[name] for name in self.facts if name in self.servers]
+        servers = [one for one in all_of_them if photographs.name in one.peer.sets]
         rows = []
         for server, callers in turns(servers, photographs.callers, number):
             with _thawed(server):

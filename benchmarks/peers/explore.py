@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -28,10 +27,9 @@ def run(peers: Sequence[Peer], photographs: PhotographSet, rounds: int) -> Json:
     for peer in peers:
         if not peer.tried:
             continue
-        with ExitStack() as stack:
-            contest = Contest([one], stack.enter_context(Generator()))
+        with Generator() as generator, Contest([one], generator) as contest:
             for variant in variants(peer):
-                contest.enter(stack, variant)
+                contest.enter(variant)
             for number in range(rounds):
                 cells += contest.round(number, one)
             facts |= contest.facts

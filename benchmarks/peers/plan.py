@@ -36,9 +36,9 @@ class PhotographSet:
 
 
 SETS = (
-    PhotographSet(USUAL, 100.0, (1, 4, 8, 16, 24), 2.4),
-    PhotographSet(LARGE[0], 200.0, (1, 4, 8), 3.0, (2048, 1536)),
-    PhotographSet(LARGE[1], 500.0, (1, 4), 4.5, (4000, 3000)),
+    PhotographSet(USUAL, 100.0, (1, 4, 8, 16, 24), 2.2),
+    PhotographSet(LARGE[0], 200.0, (1, 4, 8), 2.6, (2048, 1536)),
+    PhotographSet(LARGE[1], 500.0, (1, 4), 3.8, (4000, 3000)),
 )
 """The service level grows with the photographs, or it would only ask who decodes a single one in
 time: OpenCV takes some 30 ms for 3 megapixels and 120 for 12."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.peers.catalogue import TANDEM
+from benchmarks.peers.plot import svg
 from benchmarks.peers.sustained import Json, Result, middle, of_peer, over
 from benchmarks.peers.words import number, rate, ratio
 
@@ -17,8 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables of a record, and draw its chart if a file for it is named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.table", description=__doc__)
     parser.add_argument("record", type=Path, help="of make bench-peers")
+    parser.add_argument("--svg", type=Path, help="draw the first set of photographs into this file")
     options = parser.parse_args(arguments)
-    print(markdown(json.loads(options.record.read_text(encoding="utf-8"))))
+    record = json.loads(options.record.read_text(encoding="utf-8"))
+    print(markdown(record))
+    if options.svg:
+        options.svg.write_text(svg(record, record["sets"][0]), encoding="utf-8")
     return 0
 
 

@@ -5,21 +5,32 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
+import psutil
 import pytest
 from packaging.requirements import Requirement
 
-from benchmarks.peers import explore, measure, plan, table
+from benchmarks.peers import contest as module
+from benchmarks.peers import explore, measure, plan, plot, running, table
 from benchmarks.peers.answers import compared
-from benchmarks.peers.catalogue import PEERS, TANDEM
+from benchmarks.peers.catalogue import PEERS, TANDEM, Peer
+from benchmarks.peers.contest import Contest
 from benchmarks.peers.install import requirements_of
+from benchmarks.peers.running import NotStarted, Server
 from benchmarks.peers.sustained import of_peer, over
 from benchmarks.peers.words import ratio
 from tools.load.generated import Generated
+from tools.load.generator import Generator
 from tools.record.samples import OUTCOMES, Samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -201,6 +212,86 @@ def test_every_setting_has_its_reason_on_the_page() -> None:
 def test_a_setting_without_a_reason_is_found() -> None:
     text = DOC.read_text(encoding="utf-8").replace("`fast_queue`", "fast queue")
     assert undocumented(text) == ["litserve: fast_queue"]
+
+
+def test_the_chart_has_a_line_for_each_server_and_the_service_level(tmp_path: Path) -> None:
+    path, picture = tmp_path / "record.json", tmp_path / "chart.svg"
+    path.write_text(json.dumps(record({"tandem": 100.0, "other": 80.0})))
+    assert table.main([str(path), "--svg", str(picture)]) == 0
+    drawn = ElementTree.parse(picture).getroot()
+    words = [one.text for one in drawn.iter(f"{{{plot.SVG}}}text")]
+    assert {"Tandem", "Other", "SLO 100", "images/s", "p95, ms"} <= set(words)
+
+
+def contest(monkeypatch: pytest.MonkeyPatch, classes: dict[str, int]) -> Contest:
+    """Of servers that find one class each and start if they have one."""
+
+    @contextmanager
+    def started(peer: Peer, photograph: bytes) -> Iterator[Any]:
+        if peer.name not in classes:
+            raise NotStarted("no room")
+        yield SimpleNamespace(
+            peer=peer, address="", freeze=int, thaw=int, cpu_s=float, resident_bytes=int
+        )
+
+    cell = measure.Cell(1, 50.0, 20.0, 30.0, 40.0, 8.0, 1.0, {})
+    monkeypatch.setattr(module, "running", started)
+    monkeypatch.setattr(module, "ensure", lambda peer: None)
+    monkeypatch.setattr(module, "versions", lambda peer: {})
+    monkeypatch.setattr(module, "ask", lambda peer, *_: [classes[peer.name], 0])
+    monkeypatch.setattr(module, "measure", lambda *_: cell)
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    return Contest([replace(plan.SETS[0], callers=(1, 4))], Generator())
+
+
+def test_who_does_not_start_or_answers_wrong_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = {peer.name: 285 for peer in PEERS} | {"litserve": 1}
+    del classes["bentoml"]
+    with contest(monkeypatch, classes) as run:
+        for peer in PEERS:
+            run.enter(peer)
+        rows = run.round(0, run.sets[0])
+    assert run.facts["bentoml"]["left_out"] == "no room"
+    assert run.facts["litserve"]["left_out"].startswith("other classes than the first server's")
+    assert {row["peer"] for row in rows} == {"tandem", "fastapi", "ray_serve", "pytriton"}
+    assert len(rows) == 4 * 2
+
+
+def test_who_remembers_is_started_anew_and_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contest(monkeypatch, {peer.name: 285 for peer in PEERS}) as run:
+        for peer in PEERS:
+            run.enter(peer)
+        before = dict(run.servers)
+        order = [row["peer"] for row in run.round(0, run.sets[0])]
+        changed = [name for name, server in run.servers.items() if server is not before[name]]
+    assert changed == ["bentoml"]
+    assert order[:6] == [peer.name for peer in PEERS if run.sets[0].name in peer.sets]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Signals arrive when the kernel has time for them."""
+    end_s = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end_s
+
+
+def test_a_server_is_frozen_thawed_and_ended_with_its_children(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "STOP_TIMEOUT_S", 0.1)  # these don't end by themselves
+    shell = ["sh", "-c", "sleep 600 & sleep 600 & wait"]
+    with subprocess.Popen(shell, start_new_session=True) as process:
+        server = Server(TANDEM, "", psutil.Process(process.pid))
+        try:
+            until(lambda: len(server.processes()) == 3)
+            processes = server.processes()
+            server.freeze()
+            until(lambda: {one.status() for one in processes} == {psutil.STATUS_STOPPED})
+            server.thaw()
+            until(lambda: psutil.STATUS_STOPPED not in {one.status() for one in processes})
+        finally:
+            server.stop()
+        until(lambda: not any(one.is_running() for one in processes))
 
 
 def test_a_quick_run_has_every_set_and_few_loads() -> None:
