@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python3.12 chooses the Python, ARGS="..." passes options on.
 
 .DEFAULT_GOAL := help
-.PHONY: help environment setup serve test check bench perf-analyzer clean
+.PHONY: help environment setup serve test check bench bench-peers perf-analyzer clean
 
 BIN := .venv/bin
 CLASSIFIER := model_repository/classifier/1/model.onnx
@@ -39,6 +39,9 @@ bench: setup ## measure the server against its in-process limit, on this machine
 
 perf-analyzer: setup ## get NVIDIA's perf_analyzer for 'tandem bench --engine perf_analyzer'
 	@$(BIN)/python -m tools.perf_analyzer
+
+bench-peers: setup ## measure it beside other servers, each in an environment of its own
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 clean: ## remove what these targets made, .venv too
 	rm -rf .venv .tandem .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

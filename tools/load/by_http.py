@@ -23,10 +23,13 @@ class HttpSender:
         address: host and port, and a base path where there is one.
         model: that is called.
         timeout_s: of each request, connecting included.
+        path: of the request, with the model's name to fill in.
     """
 
-    def __init__(self, address: str, model: str, timeout_s: float) -> None:
-        self._url = f"http://{address}/v2/models/{model}/infer"
+    def __init__(
+        self, address: str, model: str, timeout_s: float, path: str = "v2/models/{}/infer"
+    ) -> None:
+        self._url = f"http://{address}/{path.format(model)}"
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from time import monotonic, process_time
@@ -119,7 +120,12 @@ def _senders() -> dict[str, Any]:
     from tools.load.by_grpc import GrpcSender
     from tools.load.by_http import HttpSender
 
-    return {"grpc": GrpcSender, "http": HttpSender}
+    return {
+        "grpc": GrpcSender,
+        "grpc-bytes": GrpcSender,
+        "http": HttpSender,
+        "post": partial(HttpSender, path="{}"),
+    }
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.record.samples import Samples
 from tools.record.cells import quantile
+from tools.record.samples import Samples
 
 LEAST_LATE_S = 1e-3
 LATE_SHARE = 0.1

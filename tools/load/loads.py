@@ -62,9 +62,10 @@ class Run:
     """One run of the generator against one model.
 
     Attributes:
-        protocol: ``grpc`` or ``http``.
+        protocol: ``grpc`` or ``http``; for other servers than Triton's ensemble, ``post`` sends an
+            image as the body of a request, and ``grpc-bytes`` as one BYTES element.
         address: host and port.
-        model: that is called.
+        model: that is called; for ``post`` the path.
         loop: closed or open.
         duration_s: requests are due within it; answers are waited for longer.
         mix: the classes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,9 +104,25 @@ def http_request(question: Question, rows: Rows) -> HttpRequest:
     return HttpRequest(headers, header + rows.tobytes())
 
 
+def bytes_request(question: Question, rows: Rows) -> bytes:
+    """As ``grpc_request`` for a model that takes an image as one BYTES element: one row only."""
+    request = service_pb2.ModelInferRequest(model_name=question.model, id=question.id)
+    request.inputs.add(name=question.tensor, datatype="BYTES", shape=(1, 1))
+    # Source: Triton's raw BYTES have the length of each element before it, little-endian.
+    request.raw_input_contents.append(struct.pack("<I", rows.size) + rows.tobytes())
+    return bytes(request.SerializeToString())
+
+
+def post_request(question: Question, rows: Rows) -> HttpRequest:
+    """The image itself as the body, one row only, for a server that is no Triton."""
+    return HttpRequest({"Content-Type": "image/jpeg"}, rows.tobytes())
+
+
 ENCODERS: dict[str, Callable[[Question, Rows], Payload]] = {
     "grpc": grpc_request,
+    "grpc-bytes": bytes_request,
     "http": http_request,
+    "post": post_request,
 }
 
 

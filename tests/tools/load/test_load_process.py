@@ -84,6 +84,18 @@ def test_one_process_takes_many_runs(generator: Generator, stub: LoadServer) -> 
     assert not second.interrupted
 
 
+@pytest.mark.parametrize(
+    ("protocol", "server", "model"),
+    [("grpc-bytes", "grpc", "at_once"), ("post", "http", "v2/models/at_once/infer")],
+)
+def test_servers_that_are_no_tritons_are_asked_their_own_way(
+    generator: Generator, stub: LoadServer, protocol: str, server: str, model: str
+) -> None:
+    load = OpenLoop(np.arange(5) / 1000)
+    sent = generator.run(Run(protocol, stub.addresses[server], model, load, 0.05, MIX))
+    assert sent.samples.served.tolist() == [True] * 5
+
+
 def test_a_run_that_cant_be_sent_is_an_error_and_the_next_one_goes_on(
     generator: Generator, stub: LoadServer
 ) -> None:

@@ -13,7 +13,15 @@ from tritonclient.grpc import service_pb2
 from ensemble.errors import ContractMismatch
 from tools.client.transport import padded
 from tools.load.loads import ClosedLoop, RequestClass, Run
-from tools.load.requests import HttpRequest, Question, encoded, grpc_request, http_request
+from tools.load.requests import (
+    HttpRequest,
+    Question,
+    bytes_request,
+    encoded,
+    grpc_request,
+    http_request,
+    post_request,
+)
 
 IMAGES = [b"\xff\xd8 first", b"\xff\xd8 another"]
 ROWS = padded(IMAGES)
@@ -55,6 +63,18 @@ def test_an_http_request_is_what_tritons_client_sends() -> None:
     ours_size = int(ours.headers["Inference-Header-Content-Length"])
     assert json.loads(ours.body[:ours_size]) == json.loads(body[:size])
     assert ours.body[ours_size:] == body[size:] == ROWS.tobytes()
+
+
+def test_bytes_are_what_tritons_client_sends() -> None:
+    image = tritonclient.grpc.InferInput("IMAGE", [1, 1], "BYTES")
+    image.set_data_from_numpy(np.array([[IMAGES[0]]], np.object_))
+    ours = message(bytes_request(Question("ensemble"), padded(IMAGES[:1])))
+    assert ours.inputs[0] == image._get_tensor()
+    assert ours.raw_input_contents[0] == image._get_content()
+
+
+def test_what_is_posted_is_the_image_itself() -> None:
+    assert post_request(Question("path"), padded(IMAGES[:1])).body == IMAGES[0]
 
 
 def test_what_is_0_or_empty_is_not_sent() -> None:

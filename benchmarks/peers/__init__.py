@@ -1,0 +1,1 @@
+"""Tandem beside other servers: the same model, photographs, cores and service level."""
