@@ -54,6 +54,6 @@ class HostDecoder:
             turned = cv2.cvtColor(turned, cv2.COLOR_RGB2BGR)
         if self._transform.layout == "HWC":
             out[:] = cv2.transpose(turned)
-            return
-        for channel, plane in zip(out, cv2.split(turned), strict=True):
-            channel[:] = cv2.transpose(plane)
+        else:
+            lines = cv2.transpose(turned.reshape(len(turned), -1))  # of each row, one a channel
+            out[:] = lines.reshape(-1, 3, len(turned)).transpose(1, 0, 2)

@@ -99,7 +99,7 @@ def resample(picture: Array, rows: Bands, columns: Bands) -> Array:
     turned = cv2.transpose(low.reshape(len(low), right - left, 3)).reshape(right - left, -1)
     lines = (turned[band.first - left : band.stop - left] for band in columns)
     levels = _products(columns, lines, 3 * len(low))
-    np.maximum(levels, 0.0, out=levels)  # what follows rounds, takes absolute values and saturates
+    cv2.threshold(levels, 0, 0, cv2.THRESH_TOZERO, levels)  # or -1 would become 1 below
     return np.asarray(cv2.convertScaleAbs(levels)).reshape(len(levels), len(low), 3)
 
 
