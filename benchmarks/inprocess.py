@@ -1,4 +1,4 @@
-"""The limit: the same DALI graph and ONNX Runtime session in plain processes, no server.
+"""The limit: the served stages themselves in plain processes, no server.
 
 Each process runs the whole chain on batches of its own, so nothing is handed over and nothing
 waits. How many processes, threads and images a batch is best is found by trying.
@@ -7,7 +7,9 @@ waits. How many processes, threads and images a batch is best is found by trying
 from __future__ import annotations
 
 import multiprocessing as mp
+import os
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.photographs import photographs
+from ensemble.model_config import Deployment, configurations
+from tools.export import COMMITTED
+from tools.serve.installation import stub_environment
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Arrangement:
 
     Attributes:
         processes: that run at the same time.
-        threads: of DALI and of ONNX Runtime, in each.
+        threads: of ONNX Runtime, in each.
         batch_size: images of one run.
     """
 
@@ -47,18 +52,36 @@ class Speed:
     latency_ms: float
 
 
-def measure(arrangement: Arrangement, onnx: Path, duration_s: float) -> Speed:
+@dataclass(frozen=True)
+class _Task:
+    """What each process does."""
+
+    arrangement: Arrangement
+    onnx: Path
+    duration_s: float
+    images: Sequence[bytes]
+
+
+def measure(
+    arrangement: Arrangement,
+    onnx: Path,
+    duration_s: float,
+    images: Sequence[bytes] | None = None,
+) -> Speed:
     """Run an arrangement for a while.
 
     Args:
         arrangement: to run.
         onnx: the classifier.
         duration_s: of the measurement, after a warm-up.
+        images: encoded; None: the usual photographs.
     """
+    os.environ.update(stub_environment())
     context = mp.get_context("spawn")
     results: Any = context.Queue()
     barrier = context.Barrier(arrangement.processes)
-    arguments = (arrangement, onnx, duration_s, barrier, results)
+    task = _Task(arrangement, onnx, duration_s, photographs() if images is None else images)
+    arguments = (task, barrier, results)
     workers = [
         context.Process(target=_work, args=arguments, daemon=True)
         for _ in range(arrangement.processes)
@@ -68,37 +91,30 @@ def measure(arrangement: Arrangement, onnx: Path, duration_s: float) -> Speed:
     rows = [results.get(timeout=120) for _ in workers]
     for worker in workers:
         worker.join()
-    images, wall_s, cpu_s, latency_s = (np.array(column) for column in zip(*rows, strict=True))
+    count, wall_s, cpu_s, latency_s = (np.array(column) for column in zip(*rows, strict=True))
     return Speed(
-        float((images / wall_s).sum()),
-        float(1e3 * cpu_s.sum() / images.sum()),
+        float((count / wall_s).sum()),
+        float(1e3 * cpu_s.sum() / count.sum()),
         float(1e3 * np.median(latency_s)),
     )
 
 
-def _work(
-    arrangement: Arrangement, onnx: Path, duration_s: float, barrier: Any, results: Any
-) -> None:
-    from classifier.session import open_session
-    from ensemble.transform import Transform
-    from preprocess.graph import build_pipeline
-
-    size, threads = arrangement.batch_size, arrangement.threads
-    pipeline = build_pipeline(Transform(), size, threads, None)
-    session = open_session(onnx, threads)
-    pool = [np.frombuffer(encoded, np.uint8) for encoded in photographs()]
+def _work(task: _Task, barrier: Any, results: Any) -> None:
+    size, images = task.arrangement.batch_size, task.images
+    stages = _stages(task)
 
     def run(number: int) -> None:
-        batch = [pool[(number * size + n) % len(pool)] for n in range(size)]
-        pipeline.feed_input("IMAGE", batch)
-        session.run(None, {"PIXELS": np.asarray(pipeline.run()[0].as_tensor())})
+        batch = [images[(number * size + n) % len(images)] for n in range(size)]
+        given = [np.frombuffer(encoded, np.uint8)[None] for encoded in batch]
+        for stage in stages:
+            given = [next(iter(outputs.values())) for outputs in stage(given)]
 
     for number in range(8):
         run(number)
     barrier.wait()
     start_s, cpu_s = time.perf_counter(), time.process_time()
     latencies_s: list[float] = []
-    while (begin_s := time.perf_counter()) - start_s < duration_s:
+    while (begin_s := time.perf_counter()) - start_s < task.duration_s:
         run(len(latencies_s))
         latencies_s.append(time.perf_counter() - begin_s)
     results.put(
@@ -109,3 +125,21 @@ def _work(
             float(np.median(latencies_s)),
         )
     )
+
+
+def _stages(task: _Task) -> list[Callable[[list[Any]], Any]]:
+    """Those of ``tandem serve`` for the CPU, as its ``model.py`` files build them."""
+    from classifier.session import BatchSession
+    from postprocess.answer import Answerer
+    from postprocess.labels import load_labels
+    from preprocess.decode import Preprocessor
+    from preprocess.guard import Limits
+
+    served = Deployment(target="cpu")
+    config = configurations(served)["classifier"]
+    labels = load_labels(COMMITTED / "postprocess" / "1" / "labels.txt", served.classes)
+    return [
+        Preprocessor(served.transform, Limits(), task.arrangement.batch_size, as_levels=True),
+        BatchSession(task.onnx, config, task.arrangement.threads, served.transform),
+        Answerer(labels, served.top_k),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing as mp
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,13 @@ def encoded_request(image: bytes) -> bytes:
     return bytes(request.SerializeToString())
 
 
-def measure(address: str, server: psutil.Process, clients: int, duration_s: float) -> Speed:
+def measure(
+    address: str,
+    server: psutil.Process,
+    clients: int,
+    duration_s: float,
+    images: Sequence[bytes] | None = None,
+) -> Speed:
     """Closed-loop callers, each of whom sends the next image when it has its answer.
 
     Args:
@@ -38,16 +44,17 @@ def measure(address: str, server: psutil.Process, clients: int, duration_s: floa
         server: the ``tritonserver``; its stubs are counted with it.
         clients: callers, threads of one process that share a connection.
         duration_s: of the measurement, after a warm-up.
+        images: encoded; None: the usual photographs.
     """
-    with _load(address, clients) as counter:
+    with _load(address, clients, photographs() if images is None else images) as counter:
         time.sleep(WARM_UP_S)
         cpu_s, (done, _) = _cpu_s(server), counter()
         start_s = time.perf_counter()
         time.sleep(duration_s)
         wall_s = time.perf_counter() - start_s
         cpu_s, (done_after, latencies_s) = _cpu_s(server) - cpu_s, counter()
-    images = done_after - done
-    return Speed(images / wall_s, 1e3 * cpu_s / images, 1e3 * float(np.median(latencies_s)))
+    answers = done_after - done
+    return Speed(answers / wall_s, 1e3 * cpu_s / answers, 1e3 * float(np.median(latencies_s)))
 
 
 def _cpu_s(server: psutil.Process) -> float:
@@ -57,11 +64,11 @@ def _cpu_s(server: psutil.Process) -> float:
 
 
 @contextmanager
-def _load(address: str, clients: int) -> Iterator[Any]:
+def _load(address: str, clients: int, images: Sequence[bytes]) -> Iterator[Any]:
     """Callers in a process of their own; yields a function: answers so far, last latencies."""
     context = mp.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_callers, args=(address, clients, there), daemon=True)
+    process = context.Process(target=_callers, args=(address, clients, images, there), daemon=True)
     process.start()
     here.recv()
 
@@ -77,8 +84,8 @@ def _load(address: str, clients: int) -> Iterator[Any]:
         process.join()
 
 
-def _callers(address: str, clients: int, pipe: Any) -> None:
-    requests = [encoded_request(image) for image in photographs()]
+def _callers(address: str, clients: int, images: Sequence[bytes], pipe: Any) -> None:
+    requests = [encoded_request(image) for image in images]
     latencies_s: list[float] = []
     infer = grpc.insecure_channel(address).unary_unary(INFER)
 
