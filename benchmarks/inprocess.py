@@ -1,4 +1,4 @@
-"""The limit: the same decoder and ONNX Runtime session in plain processes, no server.
+"""The limit: the served stages themselves in plain processes, no server.
 
 Each process runs the whole chain on batches of its own, so nothing is handed over and nothing
 waits. How many processes, threads and images a batch is best is found by trying.
@@ -7,6 +7,7 @@ waits. How many processes, threads and images a batch is best is found by trying
 from __future__ import annotations
 
 import multiprocessing as mp
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ensemble.model_config import Deployment, configurations
+from tools.export import COMMITTED
 from tools.load.photographs import photographs
+from tools.serve.installation import stub_environment
 
 
 @dataclass(frozen=True)
@@ -24,15 +28,15 @@ class Arrangement:
 
     Attributes:
         processes: that run at the same time.
-        threads: of DALI and of ONNX Runtime, in each.
+        threads: of ONNX Runtime, in each.
         batch_size: images of one run.
-        decoder: ``dali``, as the server has it, or ``opencv``, as its peers do.
+        decoder: ``served``, the stages of the server, or ``opencv``, as its peers do.
     """
 
     processes: int
     threads: int
     batch_size: int
-    decoder: str = "dali"
+    decoder: str = "served"
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def measure(
         duration_s: of the measurement, after a warm-up.
         images: encoded; None: the usual photographs.
     """
+    os.environ.update(stub_environment())
     context = mp.get_context("spawn")
     results: Any = context.Queue()
     barrier = context.Barrier(arrangement.processes)
@@ -98,7 +103,7 @@ def measure(
 
 def _work(task: _Task, barrier: Any, results: Any) -> None:
     size, images = task.arrangement.batch_size, task.images
-    chain = {"dali": _dali, "opencv": _opencv}[task.arrangement.decoder](task)
+    chain = {"served": _served, "opencv": _opencv}[task.arrangement.decoder](task)
 
     def run(number: int) -> None:
         chain([images[(number * size + n) % len(images)] for n in range(size)])
@@ -121,18 +126,32 @@ def _work(task: _Task, barrier: Any, results: Any) -> None:
     )
 
 
-def _dali(task: _Task) -> Callable[[Sequence[bytes]], object]:
-    from classifier.session import open_session
-    from ensemble.transform import Transform
-    from preprocess.graph import build_pipeline
+def _stages(task: _Task) -> list[Callable[[list[Any]], Any]]:
+    """Those of ``tandem serve`` for the CPU, as its ``model.py`` files build them."""
+    from classifier.session import BatchSession
+    from postprocess.answer import Answerer
+    from postprocess.labels import load_labels
+    from preprocess.decode import Preprocessor
+    from preprocess.guard import Limits
 
-    size, threads = task.arrangement.batch_size, task.arrangement.threads
-    pipeline = build_pipeline(Transform(), size, threads, None)
-    session = open_session(task.onnx, threads)
+    served = Deployment(target="cpu")
+    config = configurations(served)["classifier"]
+    labels = load_labels(COMMITTED / "postprocess" / "1" / "labels.txt", served.classes)
+    return [
+        Preprocessor(served.transform, Limits(), task.arrangement.batch_size, as_levels=True),
+        BatchSession(task.onnx, config, task.arrangement.threads, served.transform),
+        Answerer(labels, served.top_k),
+    ]
+
+
+def _served(task: _Task) -> Callable[[Sequence[bytes]], object]:
+    stages = _stages(task)
 
     def run(images: Sequence[bytes]) -> object:
-        pipeline.feed_input("IMAGE", [np.frombuffer(encoded, np.uint8) for encoded in images])
-        return session.run(None, {"PIXELS": np.asarray(pipeline.run()[0].as_tensor())})
+        given: list[Any] = [np.frombuffer(encoded, np.uint8)[None] for encoded in images]
+        for stage in stages:
+            given = [next(iter(outputs.values())) for outputs in stage(given)]
+        return given
 
     return run
 

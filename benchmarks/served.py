@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,13 @@ AFTER_S = 0.5
 """The load goes on for so long, so that the second look at the server sees it busy."""
 
 
-def measure(address: str, server: psutil.Process, clients: int, duration_s: float) -> Speed:
+def measure(
+    address: str,
+    server: psutil.Process,
+    clients: int,
+    duration_s: float,
+    images: Sequence[bytes] | None = None,
+) -> Speed:
     """Closed-loop callers, each of whom sends the next image when it has its answer.
 
     Args:
@@ -25,9 +32,10 @@ def measure(address: str, server: psutil.Process, clients: int, duration_s: floa
         server: the ``tritonserver``; its stubs are counted with it.
         clients: callers, of one process that share a connection.
         duration_s: of the measurement, after a warm-up.
+        images: encoded; None: the usual photographs.
     """
     looks_s = (WARM_UP_S, WARM_UP_S + duration_s)
-    mix = (RequestClass(photographs(), source=Path("samples")),)
+    mix = (RequestClass(images or photographs(), source=Path("samples")),)
     load = ClosedLoop(clients)
     run = Run("grpc", address, "ensemble", load, looks_s[-1] + AFTER_S, mix)
     seen: list[tuple[float, float]] = []
@@ -41,9 +49,9 @@ def measure(address: str, server: psutil.Process, clients: int, duration_s: floa
     (start_s, cpu_s), (end_s, cpu_after_s) = seen
     done_s = samples.due_s + samples.latency_s
     inside = samples.served & (done_s >= start_s) & (done_s < end_s)
-    images = int(inside.sum())
+    answers = int(inside.sum())
     latency_ms = 1e3 * float(np.median(samples.latency_s[inside]))
-    return Speed(images / (end_s - start_s), 1e3 * (cpu_after_s - cpu_s) / images, latency_ms)
+    return Speed(answers / (end_s - start_s), 1e3 * (cpu_after_s - cpu_s) / answers, latency_ms)
 
 
 def _cpu_s(server: psutil.Process) -> float:

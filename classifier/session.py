@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from classifier.normalise import normalise
 from ensemble.adapter import split_rows
 from ensemble.errors import ContractMismatch
 from ensemble.tensors import NUMPY_NAMES
+from ensemble.transform import Transform
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +26,22 @@ class BatchSession:
         output_name: the one of its outputs that is used.
     """
 
-    def __init__(self, path: Path, config: Mapping[str, Any], num_threads: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: Mapping[str, Any],
+        num_threads: int,
+        transform: Transform | None = None,
+    ) -> None:
+        """A stage.
+
+        Args:
+            path: the ONNX file.
+            config: the model configuration, as Triton's JSON has it.
+            num_threads: of ONNX Runtime.
+            transform: normalises inputs that are levels; None where they come normalised.
+        """
+        self._transform = transform
         self.input_name = str(config["input"][0]["name"])
         self.output_name = str(config["output"][0]["name"])
         self._session = open_session(path, num_threads)
@@ -36,8 +53,9 @@ class BatchSession:
                 f"the model has {inputs} and {outputs}"
             )
         # Batches are gathered here: fresh memory for each would cost more than the copy itself.
-        dims = [int(d) for d in config["input"][0]["dims"]]
-        dtype = NUMPY_NAMES[config["input"][0]["data_type"]]
+        declared = config["input"][0]
+        dims = [int(d) for d in declared["dims"]]
+        dtype = NUMPY_NAMES[f"TYPE_{transform.dtype}" if transform else declared["data_type"]]
         self._batch: Array = np.empty((max(1, int(config["max_batch_size"])), *dims), dtype)
 
     def __call__(self, inputs: Sequence[Array]) -> list[dict[str, Array]]:
@@ -47,14 +65,17 @@ class BatchSession:
             inputs: (images, ...) of the configured dtype, one array a request.
         """
         sizes = [len(array) for array in inputs]
-        batch = self._gather(inputs, sum(sizes))
+        batch = self._gather(inputs, sizes)
         (rows,) = self._session.run([self.output_name], {self.input_name: batch})
         return [{self.output_name: part} for part in split_rows(rows, sizes)]
 
-    def _gather(self, inputs: Sequence[Array], images: int) -> Array:
-        if len(inputs) == 1:
-            return inputs[0]
-        return np.concatenate(inputs, out=self._batch[:images])
+    def _gather(self, inputs: Sequence[Array], sizes: Sequence[int]) -> Array:
+        batch = self._batch[: sum(sizes)]
+        if self._transform is None:
+            return inputs[0] if len(inputs) == 1 else np.concatenate(inputs, out=batch)
+        for levels, rows in zip(inputs, split_rows(batch, sizes), strict=True):
+            normalise(levels, self._transform, out=rows)
+        return batch
 
 
 def open_session(path: Path, num_threads: int) -> Any:

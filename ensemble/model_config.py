@@ -7,7 +7,7 @@ from typing import Any
 
 from ensemble.errors import ContractMismatch
 from ensemble.profiles import DEFAULT, ON_A_CPU, PROFILES, STAGES
-from ensemble.tensors import IMAGE, TensorSpec, answers, logits, pixels
+from ensemble.tensors import IMAGE, TensorSpec, answers, levels, logits, pixels
 from ensemble.transform import Transform
 
 TARGETS = ("gpu", "cpu")
@@ -133,7 +133,7 @@ def configurations(deployment: Deployment) -> dict[str, Fields]:
 
 
 def _preprocess(d: Deployment) -> Fields:
-    fields = _stage(d, "preprocess", (IMAGE,), (pixels(d.transform),))
+    fields = _stage(d, "preprocess", (IMAGE,), (_handed_on(d),))
     fields["input"][0]["allow_ragged_batch"] = True
     fields |= {"backend": d.preprocess}
     if d.preprocess == "python":
@@ -148,8 +148,13 @@ def _preprocess(d: Deployment) -> Fields:
     return fields | _instances(d, d.preprocess_instances)
 
 
+def _handed_on(d: Deployment) -> TensorSpec:
+    """PIXELS. Where a Python stage takes them it can normalise them as it copies them."""
+    return levels(d.transform) if d.target == "cpu" else pixels(d.transform)
+
+
 def _classifier(d: Deployment) -> Fields:
-    pixels_in = replace(pixels(d.transform), name=d.ends.input)
+    pixels_in = replace(_handed_on(d), name=d.ends.input)
     logits_out = replace(logits(d.classes, d.ends.output_type), name=d.ends.output)
     fields = _stage(d, "classifier", (pixels_in,), (logits_out,))
     fields |= _instances(d, d.instances)

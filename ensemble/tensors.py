@@ -29,7 +29,10 @@ class TensorSpec:
 
 
 NUMPY_NAMES = {"TYPE_FP32": "float32", "TYPE_FP16": "float16"}
-"""What pixels and logits may be, and numpy's name of it."""
+"""What normalised pixels and logits may be, and numpy's name of it."""
+
+LEVELS = "TYPE_UINT8"
+"""Of PIXELS that are whole levels of 0..255, not normalised yet."""
 
 IMAGE = TensorSpec("IMAGE", "TYPE_UINT8", (-1,))
 
@@ -37,6 +40,11 @@ IMAGE = TensorSpec("IMAGE", "TYPE_UINT8", (-1,))
 def pixels(transform: Transform) -> TensorSpec:
     """What ``preprocess`` hands to ``classifier``, in the transform's layout and dtype."""
     return TensorSpec("PIXELS", f"TYPE_{transform.dtype}", transform.pixels_shape)
+
+
+def levels(transform: Transform) -> TensorSpec:
+    """The same before mean and std, for a classifier that normalises: a quarter of the bytes."""
+    return TensorSpec("PIXELS", LEVELS, transform.pixels_shape)
 
 
 def logits(classes: int, data_type: str = "TYPE_FP32") -> TensorSpec:

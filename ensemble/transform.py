@@ -153,6 +153,16 @@ class Transform:
             for side in (height, width)
         )
 
+    def scales(self, height: int, width: int) -> tuple[float, float]:
+        """New pixels per old one, along the height and the width of an upright picture.
+
+        With ``nearest`` the shorter side's, for both: sides are whole, DALI's scale is exact.
+        """
+        if self.resize == "shorter" and self.rounding == "nearest":
+            return (self.resize_shorter / min(height, width),) * 2
+        new_height, new_width = self.resized(height, width)
+        return new_height / height, new_width / width
+
     def crop_offset(self, height: int, width: int) -> tuple[int, int]:
         """Rows above and columns left of the crop in a resized picture.
 

@@ -1,34 +1,25 @@
 """One execution of the first stage: the images of all requests in, their pixels out.
 
-Every image is judged from its header before DALI sees it. DALI gives up a whole batch when one
-item can't be decoded, and that pipeline can't be used again; so a failed batch is decoded again
-one by one in a fresh pipeline, and only the guilty request hears of it.
+Every image is judged from its header before a decoder sees it.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ensemble.errors import BackendFailure, InvalidInput, ServingError
+from ensemble.errors import InvalidInput, ServingError
 from ensemble.model_config import LARGEST_IN_REQUEST
 from ensemble.transform import Transform
-from preprocess.device import host_array, rows_of
-from preprocess.graph import build_decoder, build_pipeline
-from preprocess.guard import Header, Limits, inspect, trial_endings
+from preprocess.device import rows_of
+from preprocess.guard import Header, Limits, inspect
 
 Array = np.ndarray[Any, Any]
-
-log = logging.getLogger(__name__)
-
-# Decoded pictures of one DALI run, so that 64 of the largest allowed can't take 10 GB.
-# 64 million pixels are 190 MB as RGB; a usual batch (64 photographs of 1 megapixel) is one run.
-MAX_RUN_PIXELS = 64_000_000
-
-_OUR_FAULT = ("bad_alloc", "out of memory", "cudaError")
+Decoder = Callable[[list[Array], list[Header]], tuple[Any, dict[int, ServingError]]]
+"""Encoded images that were judged, and their headers, in; one row an image out, and an error for
+each row that has no pixels."""
 
 
 class Preprocessor:
@@ -45,11 +36,28 @@ class Preprocessor:
         batch_size: int,
         num_threads: int = 1,
         device_id: int | None = None,
+        as_levels: bool = False,
     ) -> None:
+        """A stage.
+
+        Args:
+            transform: what becomes of a picture.
+            limits: what an image may be.
+            batch_size: the most images of one run of DALI.
+            num_threads: of DALI.
+            device_id: the GPU that DALI runs on; None for the CPU.
+            as_levels: give whole levels, not normalised, and decode without DALI.
+        """
         self.limits = limits
-        self._settings = (transform, batch_size, num_threads, device_id)
-        self._pipeline = build_pipeline(*self._settings)
-        self._last_error = ""
+        self._decode: Decoder
+        if as_levels:
+            from preprocess.host import HostDecoder  # needs OpenCV, which the serving image lacks
+
+            self._decode = HostDecoder(transform)
+        else:
+            from preprocess.dali import DaliDecoder  # takes a second and 200 MB to import
+
+            self._decode = DaliDecoder(transform, batch_size, num_threads, device_id)
 
     def __call__(self, requests: Sequence[Array]) -> list[dict[str, Any] | ServingError]:
         """PIXELS, or the reason why not, one a request.
@@ -59,8 +67,8 @@ class Preprocessor:
                 shorter than the longest end in zeros.
 
         Returns:
-            ``{"PIXELS": (images, *pixels_shape)}`` of the transform's dtype, on the host, or on the
-            device when the graph runs there; or InvalidInput naming the image.
+            ``{"PIXELS": (images, *pixels_shape)}`` of the transform's dtype, or uint8 for levels,
+            on the host, or on the device when DALI runs there; or InvalidInput naming the image.
         """
         judged = [self._judge(images) for images in requests]
         good = [i for i, verdict in enumerate(judged) if not isinstance(verdict, ServingError)]
@@ -95,92 +103,7 @@ class Preprocessor:
             )
         return headers
 
-    def _decode(
-        self, encoded: list[Array], headers: list[Header]
-    ) -> tuple[Any, dict[int, ServingError]]:
-        """Pixels of all images, (len(encoded), ...), and an error for each row that has none."""
-        runs = list(_runs(headers, self._settings[0]))
-        if len(runs) == 1 and headers[0].complete:
-            pixels = self._try(encoded)
-            if pixels is not None:
-                return pixels, {}
-            runs = [range(n, n + 1) for n in runs[0]]
-        rows: list[Array | ServingError] = []
-        for run in runs:
-            images, facts = [encoded[n] for n in run], [headers[n] for n in run]
-            if facts[0].complete:
-                rows += self._decode_run(images, facts)
-            else:
-                rows.append(self._decode_open_ended(images[0], facts[0]))
-        errors = {n: row for n, row in enumerate(rows) if isinstance(row, ServingError)}
-        blank = next((np.zeros_like(row) for row in rows if isinstance(row, np.ndarray)), None)
-        if blank is None:
-            return None, errors
-        return np.stack([blank if isinstance(r, ServingError) else r for r in rows]), errors
-
-    def _decode_run(
-        self, encoded: list[Array], headers: list[Header]
-    ) -> list[Array | ServingError]:
-        pixels = self._try(encoded)
-        if pixels is not None:
-            return list(np.copy(host_array(pixels)))
-        if len(encoded) > 1:
-            alone = (self._decode_run([e], [h]) for e, h in zip(encoded, headers, strict=True))
-            return [row for rows in alone for row in rows]
-        if any(words in self._last_error for words in _OUR_FAULT):
-            return [BackendFailure("the decoder ran out of memory or lost its device")]
-        return [_undecodable(headers[0])]
-
-    def _decode_open_ended(self, image: Array, header: Header) -> Array | ServingError:
-        """Pixels of an image without its end marker, if none of it comes from beyond its end."""
-        endings = trial_endings(image, header)
-        decoder = build_decoder(batch_size=len(endings))
-        decoder.feed_input("IMAGE", list(endings))
-        try:
-            (pictures,) = decoder.run()
-        except RuntimeError:
-            return _undecodable(header)
-        if not np.array_equal(pictures.at(0), pictures.at(1)):
-            return _undecodable(header)
-        return self._decode_run([endings[0]], [header])[0]
-
-    def _try(self, encoded: list[Array]) -> Any | None:
-        """Pixels of one run, valid until the next; None when an item can't be decoded."""
-        self._pipeline.feed_input("IMAGE", encoded)
-        try:
-            return self._pipeline.run()[0].as_tensor()
-        except RuntimeError as error:
-            log.warning("DALI gave up a run of %d images: %s", len(encoded), error)
-            self._last_error = str(error)
-            self._pipeline = build_pipeline(*self._settings)
-            return None
-
-
-def _runs(headers: Sequence[Header], transform: Transform) -> Iterator[range]:
-    """Neighbouring images whose pictures, decoded or resized, fit one run.
-
-    An incomplete file runs alone.
-    """
-    start, pixels = 0, 0
-    for n, header in enumerate(headers):
-        alone = not header.complete or (n > start and not headers[n - 1].complete)
-        height, width = transform.resized(header.height, header.width)
-        larger = max(header.pixels, height * width)
-        if n > start and (alone or pixels + larger > MAX_RUN_PIXELS):
-            yield range(start, n)
-            start, pixels = n, 0
-        pixels += larger
-    if headers:
-        yield range(start, len(headers))
-
 
 def _named(error: ServingError, number: int, count: int) -> ServingError:
     where = f"image {number + 1} of {count}: " if count > 1 else ""
     return type(error)(f"{where}{error}")
-
-
-def _undecodable(header: Header) -> InvalidInput:
-    return InvalidInput(
-        f"expected a whole {header.format} of {header.width} x {header.height} pixels, "
-        "got data that is damaged or cut short"
-    )

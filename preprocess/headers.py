@@ -14,6 +14,9 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from ensemble.errors import InvalidInput
 
 MAX_CHUNKS = 20_000  # 32 MiB of PNG in the usual 8 kB chunks are 4,096
@@ -57,6 +60,13 @@ def refusal(what: str, expected: object, got: object) -> InvalidInput:
 def truncated(name: str, expected: object, got: object) -> InvalidInput:
     """The error of a file that ends before its format says."""
     return refusal(f"truncated {name}", expected, got)
+
+
+def undecodable(header: Header) -> InvalidInput:
+    """The error of a file whose header is right and whose data are not."""
+    got = "data that is damaged or cut short"
+    size = f"{header.width} x {header.height} pixels"
+    return InvalidInput(f"expected a whole {header.format} of {size}, got {got}")
 
 
 def animated(name: str, got: str) -> InvalidInput:
@@ -156,6 +166,11 @@ def read_webp(data: memoryview, check_size: CheckSize) -> Header:
     if data[20] & _WEBP_EXIF:
         _check_webp_exif(data, end)
     return Header("WEBP", height, width, True, end)
+
+
+def webp_has_exif(data: npt.NDArray[np.uint8]) -> bool:
+    """Whether a WebP that ``read_webp`` has taken says that it has an EXIF chunk."""
+    return data[12:16].tobytes() == b"VP8X" and bool(data[20] & _WEBP_EXIF)
 
 
 def _webp_image_chunk(data: memoryview, end: int) -> int:

@@ -45,9 +45,7 @@ def _resize(picture: Array, transform: Transform) -> Array:
     """The resize of the transform, rounded to whole levels as an 8-bit image would be."""
     height, width = picture.shape[:2]
     new_height, new_width = transform.resized(height, width)
-    scales = new_height / height, new_width / width
-    if transform.resize == "shorter" and transform.rounding == "nearest":
-        scales = (transform.resize_shorter / min(height, width),) * 2
+    scales = transform.scales(height, width)
     rows = _weights(height, new_height, scales[0], transform)
     columns = _weights(width, new_width, scales[1], transform)
     levels: Array = np.einsum(

@@ -49,6 +49,8 @@ def texts(deployment: Deployment, verb: str = "export") -> Iterator[tuple[str, s
     them, for Triton's ``--model-config-name``.
     """
     yield "preprocess/1/transform.json", deployment.transform.to_json()
+    if deployment.target == "cpu":  # where it normalises as well
+        yield "classifier/1/transform.json", deployment.transform.to_json()
     for model, text in _config_texts(deployment, verb):
         yield f"{model}/config.pbtxt", text
     for profile in PROFILES:

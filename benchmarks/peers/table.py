@@ -62,7 +62,7 @@ def _fastest_first(record: Json, set_name: str) -> list[tuple[str, Result]]:
 
 def _limits(record: Json, set_name: str) -> Iterator[str]:
     rows = [row for row in record["limits"] if row["set"] == set_name]
-    for decoder, title in (("dali", "DALI"), ("opencv", "OpenCV")):
+    for decoder, title in (("served", "its own stages"), ("opencv", "the peers' chain")):
         mine = [row for row in rows if row["decoder"] == decoder]
         if mine:
             most = number(middle(row["images_per_s"] for row in mine))

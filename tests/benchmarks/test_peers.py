@@ -108,11 +108,11 @@ def test_the_table_has_the_fastest_first_and_says_who_is_left_out() -> None:
     text = record({"tandem": 100.0, "slow": 50.0, "fast": 110.0})
     text["peers"]["gone"] = {"title": "Gone", "left_out": "Traceback\nno such wheel"}
     text["limits"] = [
-        {"set": "s", "decoder": "dali", "images_per_s": 130.0, "cpu_ms_per_image": 7.0}
+        {"set": "s", "decoder": "served", "images_per_s": 130.0, "cpu_ms_per_image": 7.0}
     ]
     lines = table.markdown(text).splitlines()
     names = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
-    assert names[2:] == ["Fast", "Tandem", "Slow", "*no server, DALI*"]
+    assert names[2:] == ["Fast", "Tandem", "Slow", "*no server, its own stages*"]
     assert lines[-1] == "Gone was left out: no such wheel"
     assert {line.count("|") for line in lines if line.startswith("|")} == {7}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,20 @@ def test_an_error_would_be_seen(tmp_path: Path) -> None:
     config = repository / "classifier" / "config.pbtxt"
     config.write_text(config.read_text().replace("scores:0", "scores:1"))
     assert errors(repository, "gpu") != []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dtype": "FP16"}, "config.pbtxt says TYPE_FP16, the model FLOAT"),
+        ({"mean": [0.0, 0.0, 0.0]}, "expected the transform of .*preprocess/1/transform.json"),
+    ],
+)
+def test_a_stage_that_normalises_otherwise_is_an_error(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    """On the CPU the classifier's stage normalises the levels that preprocess gives."""
+    repository = imported(tmp_path, CASES["plain"], "cpu")
+    transform = repository / "classifier" / "1" / "transform.json"
+    transform.write_text(json.dumps(json.loads(transform.read_text()) | change))
+    assert re.search(said, "\n".join(errors(repository, "cpu")))

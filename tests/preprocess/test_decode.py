@@ -1,4 +1,4 @@
-"""Batches of real bytes through real DALI: order, neighbours, and who hears of a bad image."""
+"""Batches of real bytes through both decoders: order, neighbours, and who hears of a bad image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from ensemble.errors import BackendFailure, InvalidInput, ServingError
 from ensemble.transform import Transform
-from preprocess import decode
+from preprocess import dali, picture
 from preprocess.decode import Preprocessor
 from preprocess.guard import Limits
 from tests.conftest import SAMPLES
@@ -31,8 +31,14 @@ CUT = images.truncated(GOOD[1], 0.5)
 DAMAGED = GOOD[0][:20_000] + bytes(2_000) + GOOD[0][22_000:]
 
 
+@pytest.fixture(scope="module", params=["dali", "opencv"])
+def stage(request: pytest.FixtureRequest) -> Preprocessor:
+    as_levels = request.param == "opencv"
+    return Preprocessor(Transform(), Limits(), batch_size=64, as_levels=as_levels)
+
+
 @pytest.fixture(scope="module")
-def stage() -> Preprocessor:
+def by_dali() -> Preprocessor:
     return Preprocessor(Transform(), Limits(), batch_size=64)
 
 
@@ -54,7 +60,6 @@ def test_a_batch_gives_what_each_image_gives_alone(stage: Preprocessor) -> None:
     expected = [alone(stage, encoded) for encoded in GOOD]
     together = [pixels(result) for result in stage([request(encoded) for encoded in GOOD])]
     for got, wanted in zip(together, expected, strict=True):
-        assert got.dtype == np.float32
         np.testing.assert_array_equal(got, wanted)
 
 
@@ -101,15 +106,26 @@ def test_a_cut_jpeg_is_never_half_a_picture(
     assert isinstance(stage([request(encoded)])[0], InvalidInput)
 
 
-def test_huge_pictures_are_decoded_in_several_runs(
-    stage: Preprocessor, monkeypatch: pytest.MonkeyPatch
+def test_both_decoders_give_the_same_levels(by_dali: Preprocessor) -> None:
+    """Rounded to whole levels in another order of adding: seen, no difference at all."""
+    by_opencv = Preprocessor(Transform(), Limits(), batch_size=64, as_levels=True)
+    for encoded in GOOD:
+        levels, normed = alone(by_opencv, encoded), alone(by_dali, encoded)
+        assert levels.dtype == np.uint8
+        assert normed.dtype == np.float32
+        assert np.abs(levels - (normed * 128 + 127)).mean() < 0.01
+
+
+def test_huge_pictures_are_decoded_by_dali_in_several_runs(
+    by_dali: Preprocessor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = [pixels(result) for result in stage([request(encoded) for encoded in GOOD])]
-    monkeypatch.setattr(decode, "MAX_RUN_PIXELS", 1)
+    expected = [pixels(result) for result in by_dali([request(encoded) for encoded in GOOD])]
+    monkeypatch.setattr(dali, "MAX_RUN_PIXELS", 1)
     runs: list[int] = []
-    original = stage._try
-    monkeypatch.setattr(stage, "_try", lambda run: runs.append(len(run)) or original(run))
-    got = stage([request(*GOOD[:3]), request(*GOOD[3:])])
+    decoder: Any = by_dali._decode
+    original = decoder._try
+    monkeypatch.setattr(decoder, "_try", lambda run: runs.append(len(run)) or original(run))
+    got = by_dali([request(*GOOD[:3]), request(*GOOD[3:])])
     assert runs == [1] * len(GOOD)
     np.testing.assert_array_equal(
         np.concatenate([pixels(result) for result in got]), np.concatenate(expected)
@@ -132,8 +148,8 @@ def test_nothing_but_bad_images_is_answered_too(stage: Preprocessor) -> None:
     assert [type(result) for result in results] == [InvalidInput] * 3
 
 
-def test_a_decoder_that_runs_out_of_memory_is_our_failure(
-    stage: Preprocessor, monkeypatch: pytest.MonkeyPatch
+def test_a_dali_that_runs_out_of_memory_is_our_failure(
+    by_dali: Preprocessor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing:
         def feed_input(self, name: str, batch: list[np.ndarray]) -> None:
@@ -142,11 +158,31 @@ def test_a_decoder_that_runs_out_of_memory_is_our_failure(
         def run(self) -> None:
             raise RuntimeError("std::bad_alloc")
 
-    monkeypatch.setattr(stage, "_pipeline", Failing())
-    original = decode.build_pipeline
-    monkeypatch.setattr(decode, "build_pipeline", lambda *settings: Failing())
-    (result,) = stage([request(GOOD[0])])
+    decoder: Any = by_dali._decode
+    monkeypatch.setattr(decoder, "_pipeline", Failing())
+    original = dali.build_pipeline
+    monkeypatch.setattr(dali, "build_pipeline", lambda *settings: Failing())
+    (result,) = by_dali([request(GOOD[0])])
     assert isinstance(result, BackendFailure)
     assert "bad_alloc" not in str(result)
-    stage._pipeline = original(*stage._settings)
-    assert stage([request(GOOD[0])])[0]["PIXELS"].shape == (1, 3, 224, 224)
+    decoder._pipeline = original(*decoder._settings)
+    assert by_dali([request(GOOD[0])])[0]["PIXELS"].shape == (1, 3, 224, 224)
+
+
+def test_an_opencv_that_runs_out_of_memory_is_our_failure_and_for_that_image_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    by_opencv = Preprocessor(Transform(), Limits(), batch_size=64, as_levels=True)
+    original = picture.cv2.imdecode
+
+    def imdecode(data: np.ndarray, flags: int) -> Any:
+        if len(data) == len(GOOD[1]):
+            raise picture.cv2.error("Insufficient memory")
+        return original(data, flags)
+
+    monkeypatch.setattr(picture.cv2, "imdecode", imdecode)
+    first, failed, third = by_opencv([request(encoded) for encoded in GOOD[:3]])
+    assert isinstance(failed, BackendFailure)
+    assert "Insufficient" not in str(failed)
+    assert "Insufficient" in caplog.text
+    assert pixels(first).shape == pixels(third).shape == (1, 3, 224, 224)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -21,7 +22,7 @@ from tools.validate.findings import Severity, errors
 from tools.validate.parity import pictures, references
 from tools.validate.parity.check import check_preprocessing
 from tools.validate.parity.comparison import Compared, ParityRequest, ParityResult, compare, served
-from tools.validate.parity.pictures import Picture, generated, photographs, waves
+from tools.validate.parity.pictures import Picture, as_decoded, generated, photographs, waves
 from tools.validate.parity.recipe import Recipe
 
 Array = np.ndarray[Any, Any]
@@ -99,6 +100,34 @@ def test_each_framework_agrees_with_the_transform_that_says_what_it_does(
     # INTER_AREA is a kernel of its own, which no transform can declare.
     assert names(result) <= harmless | ({"filter"} if reference == "opencv-area" else set())
     assert len(result.pictures) == 28
+
+
+@pytest.mark.parametrize("reference", ["declared", "torchvision", "pillow"])
+def test_a_server_without_dali_agrees_too(reference: str, photos: Path) -> None:
+    result = check_preprocessing(ParityRequest(SERVED, reference, [photos], as_levels=True))
+    assert not errors(result.findings), result.findings
+    assert len(result.pictures) == 28
+
+
+def scan(height: int, width: int) -> Picture:
+    """A page of coloured text: what a decoder that shrinks keeps least of."""
+    page, rng = np.full((height, width, 3), 255, np.uint8), np.random.default_rng(0)
+    for y in range(20, height, 26):
+        ink = tuple(int(level) for level in rng.integers(0, 120, 3))
+        cv2.putText(page, "The quick brown fox " * 9, (8, y), cv2.FONT_HERSHEY_SIMPLEX, 0.7, ink)
+    return Picture("page.jpg", saved(Image.fromarray(page), "JPEG", quality=90))
+
+
+def test_a_page_that_is_decoded_smaller_has_a_tolerance_of_its_own() -> None:
+    (page,) = as_decoded([scan(1100, 1500)], SERVED)
+    (small,) = as_decoded([scan(500, 700)], SERVED)
+    assert (page.tolerance_levels, small.tolerance_levels) == (2.0, 1.0)
+    (by_dali,), (by_opencv,) = (served([page], SERVED, levels) for levels in (False, True))
+    assert isinstance(by_opencv, np.ndarray)
+    assert isinstance(by_dali, np.ndarray)
+    compared = compare(page, by_opencv, by_dali, SERVED)
+    assert compared.agrees
+    assert compared.mean > 1.0
 
 
 # Each fault by its name: the training did this, the server is SERVED

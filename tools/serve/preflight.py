@@ -91,7 +91,7 @@ def _bind(address: str, port: int) -> None:
 def needed_shared_memory_bytes(deployment: Deployment) -> int:
     """What full batches take: PIXELS leave preprocess and enter a Python classifier."""
     height_width = deployment.transform.crop_height * deployment.transform.crop_width
-    batch_bytes = deployment.max_batch_size * 3 * height_width * 4
+    batch_bytes = deployment.max_batch_size * 3 * height_width  # a byte a level
     instances = deployment.preprocess_instances + deployment.instances
     return _SLACK_BYTES + (instances if deployment.target == "cpu" else 0) * batch_bytes
 

@@ -10,6 +10,7 @@ from ensemble.errors import ContractMismatch
 from tools.validate.catalogue import Selection
 from tools.validate.configurations import check_models, read_file, read_repository
 from tools.validate.findings import Finding, Severity
+from tools.validate.levels import levels_given, normalised
 from tools.validate.options import ValidateOptions
 from tools.validate.polled import Model
 from tools.validate.releases import Release, installed, release
@@ -63,7 +64,7 @@ def _collect(options: ValidateOptions, selection: Selection, say: Say) -> Iterat
         if selection.wants("O"):
             yield from _onnx(models, runs_in, memory_bytes, say)
         if selection.wants("P"):
-            yield from _images(options, options.repository, say)
+            yield from _images(options, options.repository, levels_given(models), say)
 
 
 def _onnx_file(path: Path, of: Release, memory_bytes: int, say: Say) -> Iterator[Finding]:
@@ -85,8 +86,9 @@ def _onnx(
             path = _model_file(version / name)
             if path is not None:
                 say(f"running {path} in batches\n")
+                config = normalised(model.config, path)
                 yield from check_model(
-                    ModelUnderTest(path, config=model.config, release=of, memory_bytes=memory_bytes)
+                    ModelUnderTest(path, config=config, release=of, memory_bytes=memory_bytes)
                 )
 
 
@@ -100,7 +102,9 @@ def _model_file(path: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Finding]:
+def _images(
+    options: ValidateOptions, repository: Path, as_levels: bool, say: Say
+) -> Iterator[Finding]:
     """What runs pictures: preprocessing against training's, then the whole chain."""
     from ensemble.transform import Transform
     from tools.validate.apart import check_chain_apart
@@ -117,6 +121,7 @@ def _images(options: ValidateOptions, repository: Path, say: Say) -> Iterator[Fi
             images,
             options.report,
             source=transform,
+            as_levels=as_levels,
         )
         yield from check_preprocessing(request).findings
     say("running the stages in batches\n")

@@ -15,7 +15,8 @@ import numpy as np
 from google.protobuf import json_format
 
 from ensemble import pbtxt
-from ensemble.errors import ServingError
+from ensemble.errors import ContractMismatch, ServingError
+from ensemble.transform import Transform
 from tools.validate.batch_axis import RowsDiffer
 
 Array = np.ndarray[Any, Any]
@@ -138,10 +139,20 @@ def load(repository: Path) -> Stages:
     for name in ("preprocess", "postprocess"):
         if configs[name]["backend"] != "python":
             raise OfAnotherKind(f"{name} runs in the backend {configs[name]['backend']!r}")
+    _check_one_transform(repository)
     built = {name: _stage(repository / name, configs[name]) for name in _FILES}
     sizes = (max(1, int(config["max_batch_size"])) for config in configs.values())
     model = _version(repository / "classifier") / "model.onnx"
     return Stages(**built, max_batch_size=min(sizes), model_bytes=model.stat().st_size)
+
+
+def _check_one_transform(repository: Path) -> None:
+    """Of a classifier that normalises: it has to be that of preprocess."""
+    made, used = (
+        _version(repository / name) / "transform.json" for name in ("preprocess", "classifier")
+    )
+    if used.is_file() and Transform.from_file(used) != Transform.from_file(made):
+        raise ContractMismatch(f"{used}: expected the transform of {made}, got another")
 
 
 def _files(repository: Path) -> Iterator[Path]:

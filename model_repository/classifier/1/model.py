@@ -10,6 +10,8 @@ import triton_python_backend_utils as pb_utils
 
 from classifier.session import BatchSession
 from ensemble.adapter import execute
+from ensemble.tensors import LEVELS
+from ensemble.transform import Transform
 
 
 class TritonPythonModel:
@@ -18,10 +20,13 @@ class TritonPythonModel:
     def initialize(self, args):
         """Open the model beside this file."""
         config = json.loads(args["model_config"])
+        here = Path(__file__).parent
+        as_levels = config["input"][0]["data_type"] == LEVELS
         self.stage = BatchSession(
-            Path(__file__).with_name("model.onnx"),
+            here / "model.onnx",
             config,
             num_threads=int(config["parameters"]["num_threads"]["string_value"]),
+            transform=Transform.from_file(here / "transform.json") if as_levels else None,
         )
 
     def execute(self, requests):

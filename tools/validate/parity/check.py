@@ -20,7 +20,7 @@ from tools.validate.parity.comparison import (
     served,
 )
 from tools.validate.parity.diagnose import Case, Diagnosis, diagnose
-from tools.validate.parity.pictures import generated, photographs
+from tools.validate.parity.pictures import as_decoded, generated, photographs
 from tools.validate.parity.recipe import Recipe
 from tools.validate.rules import preprocessing as rules
 from tools.validate.variants import evenly
@@ -44,9 +44,12 @@ def check_preprocessing(request: ParityRequest) -> ParityResult:
     pictures = photographs(chosen)
     if not request.reference.endswith(".npz"):
         pictures += generated(request.transform, np.random.default_rng(_SEED))
+    if request.as_levels:
+        pictures = list(as_decoded(pictures, request.transform))
     compared: list[Compared] = []
     troubles: dict[Trouble, list[str]] = defaultdict(list)
-    for picture, ours in zip(pictures, served(pictures, request.transform), strict=True):
+    fed = served(pictures, request.transform, request.as_levels)
+    for picture, ours in zip(pictures, fed, strict=True):
         for one in both_sides(picture, ours, training.pixels, request.transform):
             if isinstance(one, Compared):
                 compared.append(one)

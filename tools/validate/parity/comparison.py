@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from classifier.normalise import normalise
 from ensemble.errors import ServingError
 from ensemble.transform import Transform
 from preprocess.decode import Preprocessor
@@ -36,6 +37,7 @@ class ParityRequest:
         training: the transform that the reference stands for; None: ``transform``, in the colour
             order of the reference's framework.
         source: the file that declares ``transform``, for the findings.
+        as_levels: the server's ``preprocess`` gives whole levels, made without DALI.
     """
 
     transform: Transform
@@ -44,6 +46,7 @@ class ParityRequest:
     report: Path | None = None
     training: Transform | None = None
     source: Path = Path("transform.json")
+    as_levels: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,11 @@ class ParityResult:
     pictures: tuple[Compared, ...]
 
 
-def served(pictures: Sequence[Picture], transform: Transform) -> Iterator[Array | ServingError]:
-    """What the server's preprocessing feeds for each, or its refusal."""
-    preprocess = Preprocessor(transform, Limits(), BATCH_SIZE)
+def served(
+    pictures: Sequence[Picture], transform: Transform, as_levels: bool = False
+) -> Iterator[Array | ServingError]:
+    """What the server's preprocessing feeds for each, or its refusal; see ``ParityRequest``."""
+    preprocess = Preprocessor(transform, Limits(), BATCH_SIZE, as_levels=as_levels)
     for start in range(0, len(pictures), BATCH_SIZE):
         batch = pictures[start : start + BATCH_SIZE]
         encoded = [np.frombuffer(picture.encoded, np.uint8)[None] for picture in batch]
@@ -97,7 +102,12 @@ def served(pictures: Sequence[Picture], transform: Transform) -> Iterator[Array 
             if isinstance(result, ServingError):
                 yield result
             else:
-                yield np.array(result["PIXELS"][0], np.float32)
+                pixels = np.empty(transform.pixels_shape, np.float32)
+                if as_levels:
+                    normalise(result["PIXELS"], transform, out=pixels[None])
+                else:
+                    pixels[:] = result["PIXELS"][0]
+                yield pixels
 
 
 Trouble = tuple[Rule, str]
