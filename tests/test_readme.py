@@ -25,6 +25,8 @@ STARTS = {"make serve\n": "test_make_serve", "make test\n": "this run"}
 NEEDS_ENGINE = "sh docker"
 CALLERS = 12
 """While the doctor watches, as the page asks for."""
+SHORT = "--load concurrency=2 --rounds 1 --duration-s 1"
+"""Of a measurement that takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def identity(block: Block) -> str:
 def at(server: RunningServer, text: str) -> str:
     """The block, spoken to the server of this test run."""
     text = text.replace("127.0.0.1:8001", server.grpc).replace("127.0.0.1:8000", server.http)
+    text = text.replace("bench --profiles", f"bench {SHORT} --profiles")
     return text.replace("classify samples/", f"classify samples/ --url {server.grpc}")
 
 
