@@ -52,6 +52,5 @@ if __name__ == "__main__":
                 Tensor(name="label", dtype=bytes, shape=(5,)),
             ],
             config=ModelConfig(max_batch_size=SETTINGS["max_batch_size"], batcher=batcher),
-            strict=True,
         )
         triton.serve()

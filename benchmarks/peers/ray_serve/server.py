@@ -18,6 +18,7 @@ SETTINGS = settings()
 @serve.deployment(
     num_replicas=SETTINGS["replicas"],
     max_ongoing_requests=64,
+    logging_config={"enable_access_log": False},
 )
 class Classifier:
     """The chain behind ``serve.batch``."""
