@@ -57,7 +57,7 @@ class Deployment:
         ends: the classifier's own names and type of its tensors.
         scores: what makes a SCORE of a logit: ``softmax``, ``sigmoid`` where an image may have
             several labels, ``none`` for a model that ends in either itself.
-        preprocess: ``python`` hosts DALI in the Python backend and isolates bad images;
+        preprocess: ``python`` isolates bad images, and hosts DALI in the Python backend on a GPU;
             ``dali`` is the native backend, where a bad image fails its whole batch.
         classifier: how the ``gpu`` target runs the ONNX file.
         max_image_bytes: the largest encoded image, bytes.
@@ -84,7 +84,7 @@ class Deployment:
     def preprocess_instances(self) -> int:
         """Of preprocess; half as many as of classifier where both compete for the cores.
 
-        DALI takes a third of the classifier's time an image. More instances than needed form
+        It takes a fifth of the classifier's time an image. More instances than needed form
         smaller batches and take turns on the same cores (docs/performance.md).
         """
         return (self.instances + 1) // 2 if self.target == "cpu" else self.instances

@@ -114,7 +114,7 @@ def _products(bands: Bands, lines: Iterable[Array], length: int) -> Array:
     return done
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _bands(
     side: Side, resized: int, scale: float, offset: int, crop: int, name: str, antialias: bool
 ) -> Bands:
