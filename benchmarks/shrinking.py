@@ -18,7 +18,6 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from benchmarks.photographs import large
 from benchmarks.record import write_record
 from classifier.normalise import normalise
 from classifier.session import open_session
@@ -28,6 +27,7 @@ from preprocess.host import HostDecoder
 from preprocess.picture import decode
 from preprocess.reference import reference_pixels
 from tools.example.efficientnet_lite0 import ensure
+from tools.load.photographs import large
 from tools.serve.serve import EXAMPLE_MODEL
 
 Array = np.ndarray[Any, Any]
