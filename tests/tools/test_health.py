@@ -251,6 +251,16 @@ def test_a_load_keeps_the_other_parameters(triton: Triton) -> None:
     assert config["parameters"]["num_threads"] == {"string_value": "1"}
 
 
+def test_the_end_of_a_trace_is_asked_for_with_the_token(triton: Triton) -> None:
+    with pytest.raises(ServingError):
+        health.end_trace(triton.url, "secret")
+    triton.metadata["/v2/trace/setting"] = (200, b"{}")
+    health.end_trace(triton.url, "secret")
+    path, headers, body = triton.asked[-1]
+    assert (path, json.loads(body)) == ("/v2/trace/setting", {"trace_level": ["OFF"]})
+    assert {name.lower(): value for name, value in headers.items()}["tandem-token"] == "secret"
+
+
 def test_readiness_and_counts(triton: Triton) -> None:
     assert health.is_ready(triton.url)
     assert health.is_ready(triton.url, "ensemble")

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ensemble.errors import ContractMismatch
+from ensemble.errors import ContractMismatch, ModelUnavailable
 from tools.arrivals import trace
 from tools.cli import main
+from tools.serve import health
 from tools.serve.installation import Installation
 from tools.serve.options import ServeOptions, command
 from tools.serve.recording import Recording
+from tools.serve.serve import Server, Stopping
 
 OTHERS = ("t", "t.3", "t.9.9.9", "t.1.x", "tt.1.0", "t.1.0.part")
 
@@ -91,7 +93,10 @@ def test_a_piece_that_somebody_else_deletes_ends_no_server(
 
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    for file in (tmp_path / "no" / "t", tmp_path / "folder"):
+    (tmp_path / "file").touch()
+    # Root may write to /proc, says its mode; yet no file can be made there.
+    places = (tmp_path / "no" / "t", tmp_path / "folder", tmp_path / "file" / "t", Path("/proc/t"))
+    for file in places:
         with pytest.raises(ContractMismatch, match="expected a file in a folder that can be"):
             Recording(file, 1).check(())
 
@@ -109,3 +114,29 @@ def test_the_command_line_is_refused_before_anything_starts(
     assert "--record-arrivals" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["serve", "--record-arrivals-mb", "0"])
+
+
+@pytest.mark.parametrize(
+    ("records", "steps"), [(True, ["written", "stopped"]), (False, ["stopped"])]
+)
+def test_a_recording_is_written_before_the_server_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: bool, steps: list[str]
+) -> None:
+    """With a connection that stays open, Triton ends by its own time limit, and writes nothing."""
+    seen: list[str] = []
+
+    class Process:
+        def stop(self) -> None:
+            seen.append("stopped")
+
+    def end_trace(http_url: str, token: str) -> None:
+        seen.append("written")
+        raise ModelUnavailable("a server that is gone is stopped all the same")
+
+    monkeypatch.setattr(health, "end_trace", end_trace)
+    asked = recording(tmp_path) if records else None
+    options = ServeOptions(Path(), "token", "prefix_", recording=asked)
+    server = Server(Installation(Path("tritonserver")), options, Path("log"), Stopping())
+    server._process = Process()  # type: ignore[assignment]
+    server.stop()
+    assert seen == steps

@@ -90,6 +90,18 @@ def load(http_url: str, model: str, token: str, timeout_s: float = 120.0) -> Non
     _open(request, timeout_s)
 
 
+def end_trace(http_url: str, token: str, timeout_s: float = 2.0) -> None:
+    """Have Triton trace no more, and write what it has traced to its file now.
+
+    Raises:
+        ServingError: the server could not.
+    """
+    request = urllib.request.Request(
+        f"{http_url}/v2/trace/setting", b'{"trace_level":["OFF"]}', {TOKEN_HEADER: token}
+    )
+    _open(request, timeout_s)
+
+
 def is_ready(http_url: str, model: str | None = None) -> bool:
     """What Triton itself says of the server, or of one model."""
     path = "health/ready" if model is None else f"models/{model}/ready"

@@ -6,8 +6,8 @@ there, so each start of one is a run of its own.
 
 from __future__ import annotations
 
-import os
 import re
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,13 +53,18 @@ class Recording:
             extra: further flags that Triton is given.
 
         Raises:
-            ContractMismatch: no such folder, or the flags trace to somewhere else.
+            ContractMismatch: no file can be written there, or the flags trace to somewhere else.
         """
-        folder = self.file.parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or self.file.is_dir():
-            raise ContractMismatch(
-                f"--record-arrivals {self.file}: expected a file in a folder that can be written to"
-            )
+        wanted = (
+            f"--record-arrivals {self.file}: expected a file in a folder that can be written to"
+        )
+        if self.file.is_dir():
+            raise ContractMismatch(wanted)
+        try:
+            with tempfile.TemporaryFile(dir=self.file.parent):
+                pass
+        except OSError as error:
+            raise ContractMismatch(f"{wanted}, got {error.strerror}") from error
         if any(flag.startswith("--trace") for flag in extra):
             raise ContractMismatch(
                 "expected --record-arrivals or Triton's --trace-config, got both"

@@ -193,6 +193,10 @@ class Server:
         for _, process in self._retired:  # or Triton would wait for them
             _end(process)
         if self._process is not None:
+            if self.options.recording is not None:
+                # Where HTTP connections stay open, Triton ends without writing its last traces.
+                with suppress(ServingError):
+                    health.end_trace(self.options.http_url, self.options.token)
             self._process.stop()
 
     def _run_until_it_ends(self) -> int | None:
