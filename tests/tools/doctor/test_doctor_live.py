@@ -303,7 +303,7 @@ def test_a_load_in_the_window_is_seen(triton: Triton) -> None:
             args=(triton.options.http_url, "light", triton.options.token),
         )
         loading.start()
-        part = report(triton, "--model=light", "--window-s=4")["light"]
+        part = report(triton, "--model=light", "--window-s=7")["light"]
         loading.join()
     assert part["reloaded"]
     assert "reloaded" in names(part)
