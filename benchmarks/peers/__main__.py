@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -16,8 +15,9 @@ from benchmarks import inprocess
 from benchmarks.inprocess import Arrangement
 from benchmarks.peers import explore
 from benchmarks.peers.catalogue import CORES, PEERS, TANDEM, Peer
-from benchmarks.peers.contest import Contest, Json, say
+from benchmarks.peers.contest import Contest, say
 from benchmarks.peers.plan import LIMIT_ROUNDS, ROUNDS, SETS, PhotographSet, quick
+from benchmarks.peers.sustained import Json
 from benchmarks.peers.table import markdown
 from benchmarks.record import write_record
 from tools.example.efficientnet_lite0 import ensure
@@ -30,6 +30,26 @@ NAMES = [peer.name for peer in PEERS]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, write the record, print its table."""
+    options = _parser().parse_args(arguments)
+    # Or a terminated run would leave its servers behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    onnx = ensure(EXAMPLE_MODEL)
+    sets = quick(SETS) if options.quick else SETS
+    rounds = 1 if options.quick else options.rounds
+    chosen = [peer for peer in PEERS if peer.name in (options.only or NAMES)]
+    if options.settings:
+        explored = explore.run(chosen, sets[0], rounds)
+        print("\n".join(explore.lines(explored)))
+        print(f"record: {write_record('peers-settings', explored, options.out)}")
+        return 0
+    peers = [peer for peer in PEERS if peer in (TANDEM, *chosen)]
+    result = contest(peers, sets[: options.sets], rounds, onnx)
+    print(markdown(result))
+    print(f"record: {write_record('peers', result, options.out)}")
+    return 130 if result["interrupted"] else 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke test; its figures are noise")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of all sets and servers")
@@ -41,27 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="try each peer's other settings instead, on the usual photographs",
     )
     parser.add_argument("--out", type=Path, help="record (default: benchmarks/records/…)")
-    options = parser.parse_args(arguments)
-    # Or a terminated run would leave its servers behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    onnx = ensure(EXAMPLE_MODEL)
-    sets = quick(SETS) if options.quick else SETS
-    chosen = options.only or NAMES
-    peers = [peer for peer in PEERS if peer.name in chosen or peer == TANDEM]
-    rounds = 1 if options.quick else options.rounds
-    if options.settings:
-        peers = [peer for peer in PEERS if peer.name in chosen]
-        explored = explore.run(peers, sets[0], rounds)
-        print("\n".join(explore.lines(explored)))
-        print(f"record: {write_record('peers-settings', explored, options.out)}")
-        return 0
-    result = contest(peers, sets[: options.sets], rounds, onnx)
-    if reason := result["peers"][TANDEM.name].get("left_out"):
-        say(f"there is nothing to compare with: {reason}")
-        return 1
-    print(markdown(result))
-    print(f"record: {write_record('peers', result, options.out)}")
-    return 0
+    return parser
 
 
 def contest(peers: Sequence[Peer], sets: Sequence[PhotographSet], rounds: int, onnx: Path) -> Json:
@@ -72,13 +72,19 @@ def contest(peers: Sequence[Peer], sets: Sequence[PhotographSet], rounds: int, o
     with Generator() as generator, Contest(sets, generator) as run:
         for peer in peers:
             run.enter(peer)
-        with suppress(KeyboardInterrupt):
+            if not run.servers:  # Tandem is the first
+                raise SystemExit("there is nothing to compare with")
+        interrupted = False
+        try:
             for number, one in product(range(rounds), sets):
                 cells += run.round(number, one)
                 if number in LIMIT_ROUNDS:
                     limits += limit(number, one, onnx)
+        except KeyboardInterrupt:
+            interrupted = True
     return {
         "wall_s": round(time.monotonic() - start_s),
+        "interrupted": interrupted,
         "sets": [described(one) for one in sets],
         "rounds": rounds,
         "peers": run.facts,

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from benchmarks.peers.answers import Unanswered, ask, compared
 from benchmarks.peers.catalogue import Peer
@@ -15,9 +14,9 @@ from benchmarks.peers.install import NotInstalled, ensure, versions
 from benchmarks.peers.measure import measure
 from benchmarks.peers.plan import PhotographSet, turns
 from benchmarks.peers.running import NotStarted, Server, running
+from benchmarks.peers.sustained import Json
 from tools.load.generator import Generator
 
-Json = dict[str, Any]
 IDLE_S = 2.0
 THAW_S = 0.2
 WARM_UP_S = 1.5
@@ -135,17 +134,11 @@ class Contest:
         servers = [one for one in all_of_them if photographs.name in one.peer.sets]
         rows = []
         for server, callers in turns(servers, photographs.callers, number):
+            sent = photographs.photographs()
             with _thawed(server):
-                found = measure(
-                    self.generator,
-                    server,
-                    photographs.photographs(),
-                    callers,
-                    photographs.window_s,
-                )
-            rows.append(
-                {"set": photographs.name, "round": number, "peer": server.peer.name} | asdict(found)
-            )
+                found = measure(self.generator, server, sent, callers, photographs.window_s)
+            row = {"set": photographs.name, "round": number, "peer": server.peer.name}
+            rows.append(row | asdict(found))
             say(
                 f"round {number + 1}, {photographs.name}, {server.peer.title}, {callers} callers: "
                 f"{found.images_per_s:.0f} images/s, p95 {found.p95_ms or float('nan'):.0f} ms"

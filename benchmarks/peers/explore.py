@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from benchmarks.peers.catalogue import Peer, Settings
 from benchmarks.peers.contest import Contest
 from benchmarks.peers.plan import PhotographSet
-from benchmarks.peers.sustained import of_peer, over
+from benchmarks.peers.sustained import Json, of_peer, over
 from benchmarks.peers.words import number, rate, ratio
 from tools.load.generator import Generator
 
-Json = dict[str, Any]
 CALLERS = (1, 4, 16)
 
 

@@ -54,12 +54,17 @@ def ensure(peer: Peer) -> None:
 
 
 def versions(peer: Peer) -> dict[str, str]:
-    """Of the packages that matter, in the peer's environment."""
+    """Of the packages that matter, in the peer's environment.
+
+    Raises:
+        NotInstalled: one of them is not there.
+    """
     script = "import sys, json, importlib.metadata as m\n"
     script += "print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
-    done = subprocess.run(
-        [python_of(peer), "-c", script, *peer.packages], capture_output=True, text=True, check=True
-    )
+    command = [str(python_of(peer)), "-c", script, *peer.packages]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise NotInstalled(done.stderr.strip()[-500:])
     return dict(json.loads(done.stdout))
 
 
