@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import subprocess
 import tempfile
@@ -21,7 +22,7 @@ from tools.perf_analyzer.command import EXPORT, arguments, write_files
 from tools.perf_analyzer.export import Requests, read_export, scheduled, steady
 from tools.perf_analyzer.program import program
 from tools.record.samples import Samples
-from tools.statistics.http import printable
+from tools.statistics.http import in_brief
 
 TICK_S = 0.1
 MOST_EXTRA_S = 60.0
@@ -66,7 +67,12 @@ class PerfAnalyzer:
             generated = replace(generated, fault=str(error))
         except KeyboardInterrupt:
             generated = replace(generated, interrupted=True)
-        return replace(generated, cpu_s=_children_cpu_s() - cpu_s, wall_s=monotonic() - start_s)
+        return replace(
+            generated,
+            cpu_s=_children_cpu_s() - cpu_s,
+            wall_s=monotonic() - start_s,
+            cores=len(os.sched_getaffinity(0)),  # it has threads that run at the same time
+        )
 
     def _execute(self, run: Run, folder: Path, tick: Callable[[float], None] | None) -> None:
         command = [str(self._program), *arguments(run, folder)]
@@ -102,7 +108,7 @@ def _words(log_file: Path) -> str:
     """What it said of its failure, among much else."""
     lines = log_file.read_text(errors="replace").split("\n")
     telling = [line for line in lines if "error" in line.lower()] or ["nothing"]
-    return printable(" ".join(telling[0].split()))
+    return in_brief(" ".join(telling[0].split()))
 
 
 def _generated(run: Run, requests: Requests) -> Generated:

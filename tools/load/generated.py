@@ -15,7 +15,7 @@ LEVELS = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 """Latency counts from the schedule, so that lateness of the generator is in it: of each of these a
 tenth may be its doing. One millisecond is always allowed."""
 BUSY_SHARE = 0.9
-"""A generator that uses this much of one core measures itself: Python does one thing at a time."""
+"""A generator that uses this much of the cores that it can use measures itself."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Generated:
         fault: why the run is of no use, whatever its samples say.
         duration_s: in which requests were due, where it is not the run's own.
         unlisted: requests that were sent and are not in ``samples``.
+        cores: that the generator can use; Python does one thing at a time.
     """
 
     samples: Samples
@@ -39,11 +40,12 @@ class Generated:
     fault: str | None = None
     duration_s: float | None = None
     unlisted: int = 0
+    cores: int = 1
 
     @property
     def late(self) -> str | None:
         """Why the run must not be used, which is the generator's fault; None: it may."""
-        return _behind(self.samples) or _busy(self.cpu_s, self.wall_s)
+        return _behind(self.samples) or _busy(self.cpu_s, self.wall_s, self.cores)
 
 
 def _behind(samples: Samples) -> str | None:
@@ -62,10 +64,10 @@ def _behind(samples: Samples) -> str | None:
     return None
 
 
-def _busy(cpu_s: float, wall_s: float) -> str | None:
-    if cpu_s < BUSY_SHARE * wall_s:
+def _busy(cpu_s: float, wall_s: float, cores: int) -> str | None:
+    if cpu_s < BUSY_SHARE * cores * wall_s:
         return None
     return (
         f"the generator was at its own limit: {cpu_s:.1f} s of CPU in {wall_s:.1f} s, "
-        f"allowed {BUSY_SHARE:.0%} of one core"
+        f"allowed {BUSY_SHARE:.0%} of {'one core' if cores == 1 else f'{cores} cores'}"
     )

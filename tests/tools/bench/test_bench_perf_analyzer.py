@@ -17,7 +17,8 @@ from tools.load.loads import ClosedLoop, OpenLoop, RequestClass, Run
 CLOSED = Run("grpc", "h:8001", "ensemble", ClosedLoop(1), 1.0, (RequestClass([b"image"]),))
 OPEN = Run("grpc", "h:8001", "ensemble", OpenLoop(np.array([0.0, 0.1])), 1.0, CLOSED.mix)
 EXPORT = """
-import json, sys
+import json, sys, time
+time.sleep(0.1)  # else Python's start is all that it does, which keeps a core busy
 ms = 1_000_000
 pairs = [(0, 100 * ms), (100 * ms, 350 * ms)]
 requests = [{"timestamp": s, "response_timestamps": [a]} for s, a in pairs]

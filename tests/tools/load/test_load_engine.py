@@ -136,3 +136,11 @@ def test_a_generator_that_could_not_keep_up_says_so(
 ) -> None:
     late = Generated(samples, cpu_s, 10.0).late
     assert late is None if reason is None else late is not None and reason in late
+
+
+def test_a_generator_with_several_cores_is_at_its_limit_with_all_of_them() -> None:
+    samples = samples_of([0.0] * 100, [0.001] * 100)
+    assert Generated(samples, 9.5, 10.0, cores=2).late is None
+    late = Generated(samples, 18.5, 10.0, cores=2).late
+    assert late is not None
+    assert "allowed 90% of 2 cores" in late
