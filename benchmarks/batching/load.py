@@ -117,11 +117,3 @@ def _outcome(samples: Samples, kind: int) -> Outcome:
         (due_s + samples.latency_s[mine]).tolist(),
         samples.served[mine].tolist(),
     )
-
-
-def poisson_s(rate_per_s: float, duration_s: float, random: np.random.Generator) -> Floats:
-    """Arrival times of independent callers within ``duration_s``."""
-    mean = rate_per_s * duration_s
-    gaps = random.exponential(1 / rate_per_s, int(mean + 6 * mean**0.5 + 10))
-    times: Floats = np.cumsum(gaps)
-    return times[: int(np.searchsorted(times, duration_s))]

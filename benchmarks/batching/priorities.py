@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.batching.experiments import OVERLOAD
-from benchmarks.batching.load import Call, open_loop, poisson_s
+from benchmarks.batching.load import Call, open_loop
 from benchmarks.batching.measure import Json, histogram_ms, percentiles
 from benchmarks.batching.plan import Plan, note
 from benchmarks.batching.server import Triton, running
 from benchmarks.batching.sleepers import Variant
 from benchmarks.batching.variants import BURST, MIXED
 from ensemble.profiles import NORMAL, STAGES, URGENT
+from tools.load.arrivals import Poisson
 from tools.record.samples import Floats
 
 WAITING = 64
@@ -69,7 +70,7 @@ def mix(triton: Triton, plan: Plan) -> Json:
     for variant in MIXED:
         random = np.random.default_rng([plan.seed, 3])
         calls = [_urgent(variant)] + [_normal(variant)] * 19
-        due_s = poisson_s(rate_per_s, plan.overload_s, random)
+        due_s = Poisson().times_s(rate_per_s, plan.overload_s, random)
         urgent, normal = open_loop(triton.grpc, calls, due_s)
         result[variant.name] = {
             "normal": _described(normal.latencies_ms(plan.overload_s / 5)),

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.batching.load import Call, Outcome, closed_loop, open_loop, poisson_s
+from benchmarks.batching.load import Call, Outcome, closed_loop, open_loop
 from benchmarks.batching.measure import Json, Run, change_pct, histogram_ms, measure, percentiles
 from benchmarks.batching.plan import note
 from benchmarks.batching.server import Triton
 from benchmarks.batching.sleepers import Variant
+from tools.load.arrivals import Poisson
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _loads(
         return lambda variant: (
             lambda: closed_loop(triton.grpc, variant.entry, point.clients, point.duration_s)
         )
-    due_s = poisson_s(point.rate_per_s, point.duration_s, np.random.default_rng(seed))
+    due_s = Poisson().times_s(point.rate_per_s, point.duration_s, np.random.default_rng(seed))
     return lambda variant: lambda: open_loop(triton.grpc, [Call(variant.entry)], due_s)[0]
 
 

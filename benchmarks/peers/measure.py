@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.peers.running import Server
 from tools.load.generated import Generated
 from tools.load.generator import Generator
-from tools.load.loads import ClosedLoop, Floats, RequestClass, Run
+from tools.load.loads import ClosedLoop, RequestClass, Run
+from tools.record.samples import Floats
 
 TIMEOUT_S = 30.0
 RAMP_S = 0.7

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.peers.sustained import Result
 from tools.record.difference import Difference
 from tools.record.intervals import Estimate
+from tools.record.words import ends
 
 DASH = "–"
 
@@ -29,10 +30,7 @@ def ratio(difference: Difference) -> str:
 def _interval(estimate: Estimate | None, digits: int) -> str:
     if estimate is None:
         return DASH
-    value = number(estimate.value, digits)
-    if estimate.low is None or estimate.high is None:
-        return value
-    return f"{value} [{number(estimate.low, digits)} to {number(estimate.high, digits)}]"
+    return number(estimate.value, digits) + ends(estimate, lambda end: number(end, digits))
 
 
 def _bounded(bound: str | None, text: str) -> str:

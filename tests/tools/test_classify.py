@@ -19,8 +19,9 @@ from tests.fakes.inference_server import serving
 from tests.fakes.transport import CUP, FakeTransport
 from tools.client.classify import run
 from tools.client.options import ClassifyOptions, add_arguments, options_from
-from tools.client.report import BAR_ABOVE_FILES, printable
+from tools.client.report import BAR_ABOVE_FILES
 from tools.client.transport import Answer
+from tools.terminal import printable
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tools.arrivals.dispersion import Scale, scales
 from tools.arrivals.verdict import BURSTY, MIN_ARRIVALS, Verdict, burstiness, judge
 from tools.load.arrivals_file import Arrivals
-
-Floats = npt.NDArray[np.float64]
+from tools.record.samples import Floats
 
 BLOCKS = 10
 DRIFT = 5.0

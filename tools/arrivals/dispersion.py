@@ -18,9 +18,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tools.record.samples import Floats
 
 SCALES_S = tuple(
     step * 10.0**decade for decade in range(-3, 3) for step in (1, 2, 5) if step * 10**decade <= 100

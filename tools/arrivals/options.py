@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ensemble.errors import ContractMismatch
-from tools.arguments import positive
+from tools.arguments import INTERRUPTED, positive
 
 if TYPE_CHECKING:
     from tools.arrivals.stamps import Progress, Stamps
 
 BAR_ABOVE_BYTES = 20_000_000
-INTERRUPTED = 130
 _OF_SOURCE = {"trace": ("model",), "log": ("path", "time_field"), "record": ("cell",)}
 
 

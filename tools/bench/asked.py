@@ -11,9 +11,9 @@ from tools.bench.loads import Loads
 from tools.bench.plan import Plan, Side
 from tools.bench.progress import in_minutes
 from tools.bench.targets import Endpoint, Own
+from tools.document import partial_of
 from tools.load.loads import RequestClass
 from tools.perf_analyzer.command import check_fits
-from tools.record.record import partial_of
 
 START_S = 15.0
 """About what it takes to start and warm up one target."""

@@ -11,7 +11,8 @@ from tools.record.intervals import Estimate
 from tools.record.record import Record
 from tools.record.summary import Summary, summarise
 from tools.record.verdict import verdict
-from tools.record.words import amount, ends, plain
+from tools.record.words import amount, ends
+from tools.terminal import plain
 
 UNKNOWN = "-"
 _HEAD = ("load", "target", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", "rounds", "errors")

@@ -20,7 +20,7 @@ from tools.serve.process import ServerProcess
 from tools.serve.serve import ServeRequest
 from tools.statistics.configuration import read_config
 from tools.statistics.counters import Model, read_counters
-from tools.statistics.http import get_json, printable
+from tools.statistics.http import get_json, in_brief
 from tools.statistics.metrics import read_metrics
 
 AS_IT_IS = "as-it-is"
@@ -230,7 +230,7 @@ def subject_of(endpoint: Endpoint, model: str) -> Subject:
     url = endpoint.http_url
     about = get_json(f"{url}/v2")
     get_json(f"{url}{Model(model, '').path}")
-    server = printable(f"{about.get('name', 'unknown')} {about.get('version', 'unknown')}")
+    server = in_brief(f"{about.get('name', 'unknown')} {about.get('version', 'unknown')}")
     try:
         steps = _steps(url, model)
         configurations = {name: get_json(_config_url(url, name)) for name in (*steps, model)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ensemble.errors import ContractMismatch, ServingError
 from tools.client.options import DEFAULT_TOP_K
 from tools.client.transport import Answer
+from tools.terminal import printable
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -106,12 +107,3 @@ def progress(total: int, err: TextIO) -> Iterator[tqdm[Any] | None]:
 
     with tqdm(total=total, unit="file", file=err) as bar:
         yield bar
-
-
-def printable(text: str, encoding: str | None) -> str:
-    r"""One line for a terminal: what it can't show, or would obey, as ``\x..``."""
-    shown = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
-    return shown.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")

@@ -10,7 +10,7 @@ from tools.clock import Clock
 from tools.doctor.stage import Moment, Stage, Watched
 from tools.statistics.configuration import Config, read_config
 from tools.statistics.counters import Counters, Model
-from tools.statistics.http import ask, get_json, printable
+from tools.statistics.http import ask, get_json, in_brief
 from tools.statistics.snapshot import Snapshot, are_foreign, take
 
 PERIOD_S = 0.1
@@ -99,7 +99,7 @@ def check_names(names: Sequence[str], first: Snapshot) -> None:
     Raises:
         ContractMismatch: one is not.
     """
-    loaded = sorted({printable(model.name) for model in first.counters})
+    loaded = sorted({in_brief(model.name) for model in first.counters})
     for name in names:
         if name not in loaded:
             raise ContractMismatch(

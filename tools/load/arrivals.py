@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ensemble.errors import ContractMismatch
 from tools.load.arrivals_file import MAX_ARRIVALS, Arrivals, read
+from tools.record.samples import Floats
 
-Floats = npt.NDArray[np.float64]
 WORDS = "constant, poisson, bursty, bursty:factor=4,on=0.2,cycle-s=1 or an arrivals file"
 
 

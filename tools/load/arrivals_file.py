@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ensemble.errors import ContractMismatch
-
-Floats = npt.NDArray[np.float64]
+from tools.document import read_fields, whole
+from tools.record.samples import Floats
 
 FORMAT = "tandem-arrivals"
 VERSION = 1
@@ -82,13 +81,10 @@ def write(arrivals: Arrivals, path: Path) -> None:
         "resolution_s": arrivals.resolution_s,
         "duration_s": arrivals.duration_s,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", encoding="utf-8") as file:
+    with whole(path) as file:
         file.write(json.dumps(head)[:-1] + ', "times_s": [\n')
         file.writelines(_lines(arrivals.times_s))
         file.write("]}\n")
-    partial.replace(path)
 
 
 def _lines(times_s: Floats) -> Iterator[str]:
@@ -107,13 +103,7 @@ def read(path: Path) -> Arrivals:
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ContractMismatch(f"{path}: expected at most {MAX_BYTES} bytes, got {size}")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ContractMismatch(f"{path}: expected arrivals in JSON, got {error!s:.120}") from error
-    found = (fields.get("format"), fields.get("version")) if isinstance(fields, dict) else None
-    if found != (FORMAT, VERSION):
-        raise ContractMismatch(f"{path}: expected {FORMAT} version {VERSION}, got {found!s:.80}")
+    fields = read_fields(path, "arrivals", FORMAT, VERSION)
     try:
         return _arrivals(fields)
     except ContractMismatch as error:

@@ -10,9 +10,10 @@ import numpy as np
 
 from tools.record.curves import Curve, Values, common_rounds
 from tools.record.difference import QUANTITIES, Difference, Question
-from tools.record.intervals import MIN_ROUNDS, Floats, estimate
+from tools.record.intervals import MIN_ROUNDS, estimate
 from tools.record.noise import Effect, middle_of, of_loads, over_loads
 from tools.record.record import Load
+from tools.record.samples import Floats
 
 Pairs = Mapping[int, tuple[Values, Values]]
 """Target and first, by round."""

@@ -9,20 +9,8 @@ from itertools import islice
 from tools.record.at_load import Pair, at_loads
 from tools.record.at_slo import Sustained, limits, question, sustained
 from tools.record.curves import Curve, curves
-from tools.record.difference import AT_SLO, QUANTITIES, Difference, Question, judged
+from tools.record.difference import AT_SLO, Difference, Question, judged
 from tools.record.record import Record
-
-__all__ = [
-    "AT_SLO",
-    "QUANTITIES",
-    "AtSlo",
-    "Comparison",
-    "Difference",
-    "Sustained",
-    "at_equal_load",
-    "at_equal_slo",
-    "compare",
-]
 
 
 @dataclass(frozen=True)
@@ -55,16 +43,6 @@ class Comparison:
 
     at_equal_load: tuple[Difference, ...]
     at_equal_slo: tuple[AtSlo, ...]
-
-
-def at_equal_load(record: Record) -> tuple[Difference, ...]:
-    """Each target against the first at each load they share, and over all loads."""
-    return compare(record).at_equal_load
-
-
-def at_equal_slo(record: Record) -> tuple[AtSlo, ...]:
-    """Throughput while p95 is within the SLO; empty where the record names none."""
-    return compare(record).at_equal_slo
 
 
 def compare(record: Record) -> Comparison:

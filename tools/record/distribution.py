@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tools.record.cells import cells_by_key, steady, why_unused
-from tools.record.intervals import Floats
 from tools.record.record import Cell, Load, Record
+from tools.record.samples import Floats
 
 BINS_PER_DECADE = 20
 

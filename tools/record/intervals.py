@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tools.record.samples import Floats
 
 MIN_ROUNDS = 3
 """Fewer give no interval: the spread of two values is hardly known at all."""

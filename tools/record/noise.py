@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tools.record.intervals import MIN_ROUNDS, Floats, t_beyond, t_quantile
+from tools.record.intervals import MIN_ROUNDS, t_beyond, t_quantile
+from tools.record.samples import Floats
 
 FALSE_WINNERS = 1e-3
 """Share of records of identical targets in which any winner is named, at most."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble.errors import ContractMismatch
+from tools.document import read_fields, whole
 from tools.record.samples import Samples
 from tools.record.shape import misfits
 
@@ -222,15 +223,8 @@ def write(record: Record, path: Path) -> None:
     del head["cells"]
     lines = ",\n".join(json.dumps(_cell_json(cell), separators=(",", ":")) for cell in record.cells)
     text = json.dumps(head, indent=1)[:-2] + ',\n "cells": [\n' + lines + "\n]}\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_of(path)
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
-def partial_of(path: Path) -> Path:
-    """Where a record is until it is whole."""
-    return path.with_name(path.name + ".part")
+    with whole(path) as file:
+        file.write(text)
 
 
 def _without_cells(record: Record) -> Record:
@@ -251,13 +245,7 @@ def read(path: Path) -> Record:
         ContractMismatch: it is none, or of another version.
         OSError: it can't be read.
     """
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ContractMismatch(f"{path}: expected a record in JSON, got {error}") from error
-    found = (fields.get("format"), fields.get("version")) if isinstance(fields, dict) else None
-    if found != (FORMAT, VERSION):
-        raise ContractMismatch(f"{path}: expected {FORMAT} version {VERSION}, got {found}")
+    fields = read_fields(path, "a record", FORMAT, VERSION)
     try:
         record = _record(fields)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:

@@ -19,9 +19,9 @@ from tools.record.cells import (
     throughput_per_s,
     why_unused,
 )
-from tools.record.intervals import Estimate, Floats, average, estimate
+from tools.record.intervals import Estimate, average, estimate
 from tools.record.record import Cell, Load, Record, StageCounts
-from tools.record.samples import OUTCOMES
+from tools.record.samples import OUTCOMES, Floats
 
 
 @dataclass(frozen=True)

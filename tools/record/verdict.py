@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tools.record.at_slo import Sustained
 from tools.record.cells import why_unused
-from tools.record.compare import AT_SLO, AtSlo, Comparison, Difference, Sustained, compare
+from tools.record.compare import AtSlo, Comparison, compare
+from tools.record.difference import AT_SLO, Difference
 from tools.record.intervals import MIN_ROUNDS, Estimate
 from tools.record.record import Record
 from tools.record.summary import Summary, summarise
-from tools.record.words import amount, ends, higher, inverse, lower, percent, plain
+from tools.record.words import amount, ends, higher, inverse, lower, percent
+from tools.terminal import plain
 
 CLOSED_LOOP = (
     "In a closed loop nobody sends while the server stalls, so that a stall hardly shows; "

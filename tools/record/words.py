@@ -1,15 +1,10 @@
-"""Figures of a comparison in words, and names that nothing on a terminal obeys."""
+"""Figures of a comparison in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tools.record.intervals import Estimate
-
-
-def plain(text: str) -> str:
-    """On one line, and nothing that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def inverse(ratio: Estimate) -> Estimate:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 from xml.etree.ElementTree import Element, tostring
 
-from tools.client.report import printable
+from tools.terminal import printable
 
 Child: TypeAlias = "Element | str | Iterable[Child] | None"
 

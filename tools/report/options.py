@@ -53,8 +53,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 def _texts(paths: Sequence[Path], sheets: Sequence[Sheet]) -> Iterator[str]:
     """As ``bench`` says it at its end."""
     from tools.bench.report import as_text
-    from tools.record.words import plain
     from tools.report.overview import apart
+    from tools.terminal import plain
 
     warning = apart(sheets)
     if warning is not None:

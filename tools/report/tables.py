@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from tools.record.compare import AtSlo, Difference, Sustained
+from tools.record.at_slo import Sustained
+from tools.record.compare import AtSlo
+from tools.record.difference import Difference
 from tools.record.intervals import Estimate
 from tools.record.summary import Answers, Summary
 from tools.report.sheet import Curve, Sheet, amount, interval_words, value_of

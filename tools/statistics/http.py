@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ensemble.errors import DeadlineExceeded, ModelUnavailable
+from tools.terminal import plain
 
 TIMEOUT_S = 5.0
 MAX_BYTES = 64 << 20
@@ -41,7 +42,7 @@ class Answer:
             text = str(json.loads(self.body)["error"])
         except (ValueError, KeyError, TypeError):
             text = self.body[:200].decode(errors="replace")
-        return printable(" ".join(text.split())) or f"HTTP {self.status}"
+        return in_brief(" ".join(text.split())) or f"HTTP {self.status}"
 
 
 def ask(
@@ -81,12 +82,12 @@ def _in_words(reason: object) -> str:
     text = str(reason)
     if isinstance(reason, http.client.BadStatusLine) and text.startswith(_HTTP2_SETTINGS):
         return "expected HTTP/1.1, got HTTP/2; this looks like a gRPC port, --url is the HTTP one"
-    return printable(text)
+    return in_brief(text)
 
 
-def printable(text: str) -> str:
+def in_brief(text: str) -> str:
     """Its first 200 letters, and nothing that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:200])
+    return plain(text[:200])
 
 
 def _read(response: http.client.HTTPResponse, url: str, deadline_s: float) -> bytes:

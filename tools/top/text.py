@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from tools.client.report import printable
+from tools.terminal import printable
 
 
 class Style(Enum):

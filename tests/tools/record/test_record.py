@@ -77,6 +77,7 @@ def test_errors_are_counted_by_cause() -> None:
     ("text", "words"),
     [
         ("", "expected a record in JSON"),
+        ("[" * 100_000, "expected a record in JSON, got maximum recursion"),
         ("[]", "expected tandem-record version 1, got None"),
         ('{"format": "tandem-record", "version": 2}', "version 1, got"),
         ('{"format": "tandem-record", "version": 1}', "expected a record, got KeyError"),

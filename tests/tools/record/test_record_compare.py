@@ -10,15 +10,8 @@ import pytest
 
 from tests.fakes.records import BASELINE, CLOSED, INTERACTIVE, OPEN, Noise, Server, record
 from tools.record.at_slo import Known, Limit, Point, limit, question, sustained
-from tools.record.compare import (
-    AT_SLO,
-    Comparison,
-    Difference,
-    at_equal_load,
-    at_equal_slo,
-    compare,
-)
-from tools.record.difference import judged
+from tools.record.compare import Comparison, compare
+from tools.record.difference import AT_SLO, Difference, judged
 from tools.record.record import Cell, Load, Record
 from tools.record.samples import OUTCOMES
 
@@ -126,7 +119,8 @@ def test_rare_failures_count_as_late_requests() -> None:
         for target, of in (("a", whole), ("b", failing))
     ]
     targets = record((Server("a"), Server("b")), rounds=0).targets
-    (one, *_) = at_equal_load(replace(record(rounds=0), targets=targets, cells=tuple(cells)))
+    both = replace(record(rounds=0), targets=targets, cells=tuple(cells))
+    (one, *_) = compare(both).at_equal_load
     assert one.ratio is not None
     assert one.ratio.value == pytest.approx(99 / 96)
 
@@ -189,12 +183,12 @@ def test_too_few_requests_for_a_quantile_are_said() -> None:
 
 
 def test_a_record_without_pairs_has_no_differences() -> None:
-    assert at_equal_load(record(cells=())) == ()
-    assert at_equal_load(record(targets=())) == ()
-    assert at_equal_load(record((BASELINE,))) == ()
+    assert compare(record(cells=())).at_equal_load == ()
+    assert compare(record(targets=())).at_equal_load == ()
+    assert compare(record((BASELINE,))).at_equal_load == ()
     alone = record()
     second = tuple(cell for cell in alone.cells if cell.target == "interactive")
-    assert at_equal_load(replace(alone, cells=second)) == ()
+    assert compare(replace(alone, cells=second)).at_equal_load == ()
 
 
 def test_protocols_and_kinds_of_load_are_compared_each_by_itself() -> None:
@@ -205,11 +199,11 @@ def test_protocols_and_kinds_of_load_are_compared_each_by_itself() -> None:
         duration_s=2.0,
         protocols=("grpc", "http"),
     )
-    p95 = [one for one in at_equal_load(given) if one.quantity == "p95_ms"]
+    p95 = [one for one in compare(given).at_equal_load if one.quantity == "p95_ms"]
     # Two targets against the first, two protocols, two curves; two loads and all of them.
     assert len(p95) == 2 * 2 * 2 * 3
     assert {one.against for one in p95} == {"baseline"}
-    assert [(at.protocol, at.kind) for at in at_equal_slo(given)] == [
+    assert [(at.protocol, at.kind) for at in compare(given).at_equal_slo] == [
         ("grpc", "closed"),
         ("grpc", "open"),
         ("http", "closed"),
@@ -260,7 +254,7 @@ def test_a_limit_that_was_not_reached_is_said_to_be_a_bound(
 
 def test_the_limit_is_that_of_the_servers_formula() -> None:
     """One at a time: p95 passes 50 ms between 1 and 4 callers, at 100 images a second."""
-    (at,) = at_equal_slo(record(noise=QUIET))
+    (at,) = compare(record(noise=QUIET)).at_equal_slo
     baseline, interactive = at.sustained
     assert (baseline.bound, interactive.bound) == (None, None)
     assert baseline.throughput_per_s is not None
@@ -270,7 +264,7 @@ def test_the_limit_is_that_of_the_servers_formula() -> None:
 
 
 def test_a_winner_that_no_load_brought_to_its_limit_wins_by_at_least_so_much() -> None:
-    (at,) = at_equal_slo(record(loads=CLOSED[:3], slo_p95_ms=100.0, noise=QUIET))
+    (at,) = compare(record(loads=CLOSED[:3], slo_p95_ms=100.0, noise=QUIET)).at_equal_slo
     assert [one.bound for one in at.sustained] == [None, "at least"]
     (one,) = at.differences
     assert (one.winner, one.bound, one.detectable) == ("interactive", "at least", None)
@@ -284,13 +278,13 @@ def test_a_winner_that_no_load_brought_to_its_limit_wins_by_at_least_so_much() -
     ],
 )
 def test_where_neither_limit_was_reached_there_is_no_ratio(slo_ms: float, reason: str) -> None:
-    (at,) = at_equal_slo(record(slo_p95_ms=slo_ms))
+    (at,) = compare(record(slo_p95_ms=slo_ms)).at_equal_slo
     (one,) = at.differences
     assert (one.ratio, one.winner, one.reason) == (None, None, reason)
 
 
 def test_without_an_slo_nothing_is_asked_of_it() -> None:
-    assert at_equal_slo(record(slo_p95_ms=None)) == ()
+    assert compare(record(slo_p95_ms=None)).at_equal_slo == ()
 
 
 def test_an_upper_bound_is_no_ground_for_a_winner() -> None:
