@@ -52,7 +52,7 @@ class Deployment:
         max_batch_size: the most images of one request, and of one batch.
         classes: length of LOGITS.
         top_k: how many classes an answer holds.
-        instances: of classifier, and of preprocess on a GPU; ``cpu`` target: one a core.
+        instances: of preprocess and of classifier, each; ``cpu`` target: one a core.
         transform: the declared image transform.
         ends: the classifier's own names and type of its tensors.
         scores: what makes a SCORE of a logit: ``softmax``, ``sigmoid`` where an image may have
@@ -79,15 +79,6 @@ class Deployment:
     max_image_bytes: int = 32 * 1024 * 1024
     max_image_pixels: int = 50_000_000
     max_image_aspect: int = 50
-
-    @property
-    def preprocess_instances(self) -> int:
-        """Of preprocess; half as many as of classifier where both compete for the cores.
-
-        It takes a fifth of the classifier's time an image. More instances than needed form
-        smaller batches and take turns on the same cores (docs/performance.md).
-        """
-        return (self.instances + 1) // 2 if self.target == "cpu" else self.instances
 
     def __post_init__(self) -> None:
         """Reject what can't be rendered, naming the choices."""
@@ -145,7 +136,7 @@ def _preprocess(d: Deployment) -> Fields:
         )
     else:
         fields["parameters"] = _parameters(num_threads=4)
-    return fields | _instances(d, d.preprocess_instances)
+    return fields | _instances(d, d.instances)
 
 
 def _handed_on(d: Deployment) -> TensorSpec:

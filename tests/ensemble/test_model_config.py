@@ -18,9 +18,9 @@ def test_no_preferred_size_is_above_the_maximum(profile: str) -> None:
         assert all(size <= 4 for size in batching.get("preferred_batch_size", []))
 
 
-def test_the_cpu_target_has_half_as_many_preprocess_instances() -> None:
+def test_the_cpu_target_has_as_many_preprocess_instances_as_classifiers() -> None:
     found = configurations(Deployment(target="cpu", instances=5))
-    assert found["preprocess"]["instance_group"] == [{"kind": "KIND_CPU", "count": 3}]
+    assert found["preprocess"]["instance_group"] == [{"kind": "KIND_CPU", "count": 5}]
     assert found["classifier"]["instance_group"] == [{"kind": "KIND_CPU", "count": 5}]
 
 
