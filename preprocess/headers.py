@@ -228,7 +228,7 @@ def _webp_frame(data: memoryview, at: int, end: int) -> tuple[int, int]:
 _BMP_HEADERS = (40, 52, 56, 64, 108, 124)
 _BMP_COMPRESSION = ("no compression", "RLE8", "RLE4", "bit masks", "JPEG", "PNG")
 _BMP_DECODED = {(0, 1), (0, 4), (0, 8), (0, 24), (0, 32), (1, 8), (3, 32)}  # compression, bits
-_BMP_MASKS = {(0xFF0000, 0xFF00, 0xFF), (0xFF, 0xFF00, 0xFF0000)}
+_BMP_BGR, _BMP_RGB = (0xFF0000, 0xFF00, 0xFF), (0xFF, 0xFF00, 0xFF0000)  # masks
 
 
 def read_bmp(data: memoryview, check_size: CheckSize) -> Header:
@@ -270,6 +270,8 @@ def _check_bmp_kind(data: memoryview, header_bytes: int, compression: int, bits:
     if len(data) < 66:
         raise truncated("BMP", "66 bytes with its bit masks", f"{len(data)} bytes")
     masks = struct.unpack_from("<III", data, 54)
-    if masks not in _BMP_MASKS:
-        got = " ".join(f"{mask:08x}" for mask in masks)
-        raise refusal("unsupported BMP", "one byte a channel, in RGB or BGR order", got)
+    # Decoders read masks as part of the header, and take those behind a shorter one for BGR.
+    if masks not in (_BMP_BGR, _BMP_RGB) or (masks == _BMP_RGB and header_bytes < 56):
+        got = " ".join(f"{mask:08x}" for mask in masks) + f" and a header of {header_bytes}"
+        expected = "one byte a channel, in BGR order, or RGB with a header of 56 bytes or more"
+        raise refusal("unsupported BMP", expected, got)

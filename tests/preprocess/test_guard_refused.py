@@ -277,6 +277,12 @@ DAMAGED: dict[str, tuple[Factory, tuple[str, ...]]] = {
         lambda: fake.changed(fake.bmp(), 22, struct.pack("<i", -(2**31))),
         ("too large",),
     ),
+    "BMP of masks in RGB order behind a short header": (
+        lambda: fake.changed(
+            fake.bmp_of(HEIGHT, WIDTH, 32, 3), 54, struct.pack("<III", 0xFF, 0xFF00, 0xFF0000)
+        ),
+        ("unsupported BMP", "header of 40"),
+    ),
     "BMP RLE8 of unknown length": (
         lambda: fake.changed(fake.bmp_of(HEIGHT, WIDTH, 8, 1), 34, bytes(4)),
         ("RLE8", "size"),
