@@ -16,6 +16,7 @@ import numpy as np
 from ensemble.errors import BackendFailure, ServingError
 from ensemble.transform import Transform
 from preprocess.device import host_array
+from preprocess.exif import with_plain_exif
 from preprocess.graph import build_decoder, build_pipeline
 from preprocess.guard import trial_endings
 from preprocess.headers import Header, undecodable
@@ -49,6 +50,7 @@ class DaliDecoder:
         self, encoded: list[Array], headers: list[Header]
     ) -> tuple[Any, dict[int, ServingError]]:
         """Pixels of all images, (len(encoded), ...), and an error for each row that has none."""
+        encoded = [with_plain_exif(*image) for image in zip(encoded, headers, strict=True)]
         runs = list(_runs(headers, self._settings[0]))
         if len(runs) == 1 and headers[0].complete:
             pixels = self._try(encoded)

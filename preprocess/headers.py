@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from ensemble.errors import InvalidInput
 
 MAX_CHUNKS = 20_000  # 32 MiB of PNG in the usual 8 kB chunks are 4,096
+MAX_EXIF_BYTES = 65_535
 
 CheckSize = Callable[[str, int, int], None]
 """Takes format, height and width; raises ``InvalidInput`` when the picture is over a limit."""
@@ -69,6 +67,12 @@ def undecodable(header: Header) -> InvalidInput:
     return InvalidInput(f"expected a whole {header.format} of {size}, got {got}")
 
 
+def _check_exif(name: str, length: int) -> None:
+    """Refuse EXIF data that no JPEG could hold: readers go through them once for each entry."""
+    if length > MAX_EXIF_BYTES:
+        raise refusal(f"{name} with EXIF", f"at most {MAX_EXIF_BYTES} bytes of it", length)
+
+
 def animated(name: str, got: str) -> InvalidInput:
     """The error of a file with several frames: which one is meant is the sender's to say."""
     return refusal(f"animated {name}, send one frame", "a still picture", got)
@@ -105,32 +109,56 @@ def read_png(data: memoryview, check_size: CheckSize) -> Header:
 
 
 def _end_of_png(data: memoryview, pixel_bytes: int) -> int:
-    at, packed_bytes = 33, 0
-    length: int
-    kind: bytes
+    packed_bytes = stop = 0
+    for kind, start, stop in _png_chunks(data):
+        if kind == b"IDAT":
+            packed_bytes += stop - start - 12
+        elif kind == b"acTL" and not packed_bytes:
+            raise animated("PNG", "an acTL chunk")
+        elif kind == b"eXIf":
+            _check_exif("PNG", stop - start - 12)
+    if packed_bytes * _MAX_DEFLATE < pixel_bytes:
+        need = -(-pixel_bytes // _MAX_DEFLATE)
+        raise truncated("PNG", f"at least {need} bytes of pixel data", f"{packed_bytes} bytes")
+    return stop
+
+
+def _png_chunks(data: memoryview) -> Iterator[tuple[bytes, int, int]]:
+    """Kind, start and stop of each chunk behind IHDR up to IEND; raises where one is missing."""
+    at = 33
     for _ in range(MAX_CHUNKS):
         if at + 12 > len(data):
             raise truncated("PNG", "an IEND chunk", f"the end of the data at byte {len(data)}")
         length, kind = _CHUNK(data, at)
         if not kind.isalpha():  # also a cut file that is padded with zeros
             raise truncated("PNG", f"a chunk at byte {at}", f"bytes {kind.hex(' ')} for its name")
-        at += 12 + length
-        if at > len(data):
+        stop = at + 12 + length
+        if stop > len(data):
             raise truncated(
-                "PNG", f"{at} bytes up to the end of {kind.decode()}", f"{len(data)} bytes"
+                "PNG", f"{stop} bytes up to the end of {kind.decode()}", f"{len(data)} bytes"
             )
-        if kind == b"IDAT":
-            packed_bytes += length
-        elif kind == b"acTL" and not packed_bytes:
-            raise animated("PNG", "an acTL chunk")
-        elif kind == b"IEND":
-            break
-    else:
-        raise refusal("damaged PNG", f"at most {MAX_CHUNKS} chunks", "more")
-    if packed_bytes * _MAX_DEFLATE < pixel_bytes:
-        need = -(-pixel_bytes // _MAX_DEFLATE)
-        raise truncated("PNG", f"at least {need} bytes of pixel data", f"{packed_bytes} bytes")
-    return at
+        yield kind, at, stop
+        if kind == b"IEND":
+            return
+        at = stop
+    raise refusal("damaged PNG", f"at most {MAX_CHUNKS} chunks", "more")
+
+
+def without_metadata(data: memoryview) -> bytes:
+    """A PNG that ``read_png`` has taken, with the chunks alone that its pixels are made of."""
+    critical = (data[start:stop] for kind, start, stop in _png_chunks(data) if kind[:1].isupper())
+    return b"".join((data[:33], *critical))
+
+
+def png_chunk(kind: bytes, body: bytes) -> bytes:
+    """One chunk with its length and checksum."""
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def exif_of_png(data: memoryview) -> memoryview:
+    """The EXIF data of a PNG that ``read_png`` has taken; empty where it has none."""
+    places = (data[at + 8 : stop - 4] for kind, at, stop in _png_chunks(data) if kind == b"eXIf")
+    return next(places, data[:0])
 
 
 # WebP: https://developers.google.com/speed/webp/docs/riff_container; RFC 6386, 9.1 (VP8 header)
@@ -164,13 +192,14 @@ def read_webp(data: memoryview, check_size: CheckSize) -> Header:
         got = f"a picture of {frame[1]} x {frame[0]}"
         raise refusal("invalid WEBP", f"its canvas of {width} x {height}", got)
     if data[20] & _WEBP_EXIF:
-        _check_webp_exif(data, end)
+        _check_exif("WEBP", len(_webp_exif(data, end)))
     return Header("WEBP", height, width, True, end)
 
 
-def webp_has_exif(data: npt.NDArray[np.uint8]) -> bool:
-    """Whether a WebP that ``read_webp`` has taken says that it has an EXIF chunk."""
-    return data[12:16].tobytes() == b"VP8X" and bool(data[20] & _WEBP_EXIF)
+def exif_of_webp(data: memoryview) -> memoryview:
+    """The EXIF data of a WebP that ``read_webp`` has taken; empty where it has none."""
+    has_exif = bytes(data[12:16]) == b"VP8X" and data[20] & _WEBP_EXIF
+    return _webp_exif(data, len(data)) if has_exif else data[:0]
 
 
 def _webp_image_chunk(data: memoryview, end: int) -> int:
@@ -188,8 +217,8 @@ def _webp_image_chunk(data: memoryview, end: int) -> int:
     raise refusal("damaged WEBP", f"a VP8 or VP8L chunk among the first {MAX_CHUNKS}", "none")
 
 
-def _check_webp_exif(data: memoryview, end: int) -> None:
-    """Refuse a file whose EXIF chunk DALI 2.4 does not find, on which it gives up the batch.
+def _webp_exif(data: memoryview, end: int) -> memoryview:
+    """The EXIF data; refuses a file in which DALI 2.4 does not find them and gives up the batch.
 
     It steps over chunks without the byte that fills an odd one up.
     """
@@ -199,7 +228,7 @@ def _check_webp_exif(data: memoryview, end: int) -> None:
             break
         kind, length = _RIFF_CHUNK(data, at)
         if kind == b"EXIF":
-            return
+            return data[at + 8 : min(at + 8 + length, end)]
         if length & 1:
             expected = "chunks of even length before its EXIF chunk, the decoder reads no others"
             raise refusal("WEBP with EXIF", expected, f"{kind!r} of {length} bytes")
@@ -228,7 +257,7 @@ def _webp_frame(data: memoryview, at: int, end: int) -> tuple[int, int]:
 _BMP_HEADERS = (40, 52, 56, 64, 108, 124)
 _BMP_COMPRESSION = ("no compression", "RLE8", "RLE4", "bit masks", "JPEG", "PNG")
 _BMP_DECODED = {(0, 1), (0, 4), (0, 8), (0, 24), (0, 32), (1, 8), (3, 32)}  # compression, bits
-_BMP_MASKS = {(0xFF0000, 0xFF00, 0xFF), (0xFF, 0xFF00, 0xFF0000)}
+_BMP_BGR, _BMP_RGB = (0xFF0000, 0xFF00, 0xFF), (0xFF, 0xFF00, 0xFF0000)  # masks
 
 
 def read_bmp(data: memoryview, check_size: CheckSize) -> Header:
@@ -270,6 +299,8 @@ def _check_bmp_kind(data: memoryview, header_bytes: int, compression: int, bits:
     if len(data) < 66:
         raise truncated("BMP", "66 bytes with its bit masks", f"{len(data)} bytes")
     masks = struct.unpack_from("<III", data, 54)
-    if masks not in _BMP_MASKS:
-        got = " ".join(f"{mask:08x}" for mask in masks)
-        raise refusal("unsupported BMP", "one byte a channel, in RGB or BGR order", got)
+    # Decoders read masks as part of the header, and take those behind a shorter one for BGR.
+    if masks not in (_BMP_BGR, _BMP_RGB) or (masks == _BMP_RGB and header_bytes < 56):
+        got = " ".join(f"{mask:08x}" for mask in masks) + f" and a header of {header_bytes}"
+        expected = "one byte a channel, in BGR order, or RGB with a header of 56 bytes or more"
+        raise refusal("unsupported BMP", expected, got)

@@ -31,7 +31,7 @@ MAX_FILL = 4096  # bytes FF before a marker, which the standard allows
 
 Bytes = npt.NDArray[np.uint8]
 
-_SOF2, _EOI, _SOS, _DRI, _APP14 = 0xFFC2, 0xFFD9, 0xFFDA, 0xFFDD, 0xFFEE
+_SOF2, _EOI, _SOS, _DRI, _APP1, _APP14 = 0xFFC2, 0xFFD9, 0xFFDA, 0xFFDD, 0xFFE1, 0xFFEE
 _WITH_LENGTH = {*range(0xFFC0, 0xFFFF)} - {*range(0xFFD0, 0xFFDA)}
 _PASSED = {0xFFC4, 0xFFDB, 0xFFDC, 0xFFFE, *range(0xFFE0, 0xFFEE), 0xFFEF}  # DHT DQT DNL COM APPn
 _FRAMES = {0xFFC0, 0xFFC1, _SOF2}  # baseline, extended sequential, progressive
@@ -103,6 +103,17 @@ def trial_endings(data: Bytes, header: Header) -> tuple[Bytes, Bytes]:
     end = np.frombuffer(_END, np.uint8)
     noise = np.tile(np.array([0x55, 0xAA, 0x33, 0xCC], np.uint8), 8)
     return np.concatenate([kept, end]), np.concatenate([kept, noise, end])
+
+
+def exif_of_jpeg(data: memoryview) -> memoryview:
+    """The EXIF data of a JPEG that ``read_jpeg`` has taken; empty where it has none."""
+    at = marker = 2
+    while marker != _SOS:
+        at, marker, stop = _segment(data, at)
+        if marker == _APP1 and bytes(data[at + 4 : at + 10]) == b"Exif\0\0":
+            return data[at + 10 : stop]
+        at = stop
+    return data[:0]
 
 
 def _until_scan(picture: _Picture, data: memoryview, at: int, check_size: CheckSize) -> int:

@@ -31,8 +31,8 @@ NAMES = [peer.name for peer in PEERS]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, write the record, print its table."""
     options = _parser().parse_args(arguments)
-    # Or a terminated run would leave its servers behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for number in (signal.SIGTERM, signal.SIGHUP):  # or such a run would leave its servers behind
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     onnx = ensure(EXAMPLE_MODEL)
     sets = quick(SETS) if options.quick else SETS
     rounds = 1 if options.quick else options.rounds

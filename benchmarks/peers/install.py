@@ -36,7 +36,7 @@ def ensure(peer: Peer) -> None:
     """Make the peer's environment, unless it is there and its pins are the same.
 
     Raises:
-        NotInstalled: pip failed.
+        NotInstalled: the environment could not be made, or pip failed.
     """
     if peer.folder == TANDEM.folder:
         return
@@ -45,7 +45,10 @@ def ensure(peer: Peer) -> None:
     if stamp.exists() and stamp.read_text(encoding="utf-8") == pins:
         return
     print(f"installing {peer.title} into {folder.relative_to(ROOT)}", file=sys.stderr, flush=True)
-    venv.create(folder, with_pip=True, clear=True)
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+    except (OSError, subprocess.CalledProcessError) as error:  # the latter: no ensurepip
+        raise NotInstalled(str(error)) from error
     command = [str(python_of(peer)), "-m", "pip", "install", "--quiet", "--requirement"]
     done = subprocess.run([*command, str(requirements_of(peer))], capture_output=True, text=True)
     if done.returncode:

@@ -47,11 +47,11 @@ class Server:
     root: psutil.Process
 
     def processes(self) -> list[psutil.Process]:
-        """All that are alive, parents first."""
-        try:
-            return [self.root, *self.root.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
+        """All that are alive, parents first, and last those whose parent has ended."""
+        family = [self.root]
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family += self.root.children(recursive=True)
+        return [*family, *(one for one in _session(self.root.pid) if one not in family)]
 
     def cpu_s(self) -> float:
         """User and system time of all processes so far."""
@@ -87,13 +87,23 @@ class Server:
                 process.send_signal(number)
 
     def stop(self) -> None:
-        """End it, gently at first."""
+        """End it, gently at first unless that is interrupted."""
         processes = self.processes()
-        self.thaw()
-        self._signal([self.root], signal.SIGTERM)
-        _, alive = psutil.wait_procs(processes, STOP_TIMEOUT_S)
-        self._signal(alive, signal.SIGKILL)
-        psutil.wait_procs(alive, STOP_TIMEOUT_S)
+        try:
+            self.thaw()
+            self._signal([self.root], signal.SIGTERM)
+            psutil.wait_procs(processes, STOP_TIMEOUT_S)
+        finally:
+            self._signal(processes, signal.SIGKILL)
+            psutil.wait_procs(processes, STOP_TIMEOUT_S)
+
+
+def _session(leader: int) -> Iterator[psutil.Process]:
+    """Processes of the session that a process began, which may have ended."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) == leader:
+                yield process
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -21,11 +22,11 @@ import pytest
 from packaging.requirements import Requirement
 
 from benchmarks.peers import contest as module
-from benchmarks.peers import explore, measure, plan, plot, running, table
+from benchmarks.peers import explore, install, measure, plan, plot, running, table
 from benchmarks.peers.answers import compared
 from benchmarks.peers.catalogue import PEERS, TANDEM, Peer
 from benchmarks.peers.contest import Contest
-from benchmarks.peers.install import requirements_of
+from benchmarks.peers.install import NotInstalled, requirements_of
 from benchmarks.peers.running import NotStarted, Server
 from benchmarks.peers.sustained import of_peer, over
 from benchmarks.peers.words import ratio
@@ -292,6 +293,48 @@ def test_a_server_is_frozen_thawed_and_ended_with_its_children(
         finally:
             server.stop()
         until(lambda: not any(one.is_running() for one in processes))
+
+
+def test_those_whose_parent_has_ended_are_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "STOP_TIMEOUT_S", 0.1)
+    shell = ["sh", "-c", "sleep 600 & read end"]
+    with subprocess.Popen(shell, start_new_session=True, stdin=subprocess.PIPE) as process:
+        server = Server(TANDEM, "", psutil.Process(process.pid))
+        until(lambda: len(server.processes()) == 2)
+        (sleeper,) = server.root.children()
+        process.communicate(b"\n")
+    assert sleeper.is_running()
+    server.stop()
+    until(lambda: not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_server_is_ended_although_waiting_for_it_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(processes: object, timeout_s: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running.psutil, "wait_procs", interrupted)
+    shell = ["sh", "-c", "trap '' TERM; sleep 600 & wait"]
+    with subprocess.Popen(shell, start_new_session=True) as process:
+        server = Server(TANDEM, "", psutil.Process(process.pid))
+        until(lambda: len(server.processes()) == 2)
+        with pytest.raises(KeyboardInterrupt):
+            server.stop()
+        assert process.wait(30) == -signal.SIGKILL
+
+
+def test_an_environment_that_cannot_be_made_leaves_its_peer_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_ensurepip(*_: object, **__: object) -> None:
+        raise subprocess.CalledProcessError(1, ["python", "-m", "ensurepip"])
+
+    monkeypatch.setattr(install, "ROOT", tmp_path)
+    monkeypatch.setattr(install, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(install.venv, "create", no_ensurepip)
+    with pytest.raises(NotInstalled, match="ensurepip"):
+        install.ensure(OTHERS[0])
 
 
 def test_a_quick_run_has_every_set_and_few_loads() -> None:

@@ -100,6 +100,15 @@ def exif_oriented(value: int, kind: str = "JPEG") -> bytes:
     return saved(picture(), kind, exif=exif)
 
 
+def with_exif(exif: bytes, kind: str = "JPEG") -> bytes:
+    """A file with these EXIF data, which begin with the byte order."""
+    if kind == "JPEG":
+        return behind_soi(jpeg(), segment(0xE1, b"Exif\0\0" + exif))
+    if kind == "PNG":
+        return in_png(png(), chunk(b"eXIf", exif))
+    return riff(webp_canvas(HEIGHT, WIDTH, 0x08), webp_picture(), (b"EXIF", exif))
+
+
 def animated(kind: str) -> bytes:
     """Two frames as GIF, WEBP or PNG."""
     second = picture().rotate(180)

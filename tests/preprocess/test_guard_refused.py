@@ -227,6 +227,10 @@ DAMAGED: dict[str, tuple[Factory, tuple[str, ...]]] = {
         ("interlace 2",),
     ),
     "animated PNG": (partial(fake.animated, "PNG"), ("animated PNG", "one frame")),
+    "PNG of more EXIF than a JPEG can hold": (
+        lambda: fake.in_png(fake.png(), fake.chunk(b"eXIf", bytes(65_536))),
+        ("PNG with EXIF", "65535", "65536"),
+    ),
     # WebP
     "WebP magic alone": (lambda: fake.webp()[:12], ("truncated WEBP",)),
     "WebP cut": (lambda: fake.truncated(fake.webp(), 0.9), ("truncated WEBP", "RIFF size")),
@@ -256,6 +260,10 @@ DAMAGED: dict[str, tuple[Factory, tuple[str, ...]]] = {
         lambda: fake.riff(fake.webp_canvas(HEIGHT, WIDTH, 0x08), fake.webp_picture(), (b"X", b"")),
         ("EXIF", "none"),
     ),
+    "WebP of more EXIF than a JPEG can hold": (
+        partial(fake.with_exif, bytes(65_536), "WEBP"),
+        ("WEBP with EXIF", "65535", "65536"),
+    ),
     # BMP
     "BMP magic alone": (lambda: b"BM", ("truncated BMP",)),
     "BMP cut": (lambda: fake.truncated(fake.bmp(), 0.5), ("truncated BMP",)),
@@ -268,6 +276,12 @@ DAMAGED: dict[str, tuple[Factory, tuple[str, ...]]] = {
     "BMP of odd masks": (
         lambda: fake.changed(fake.bmp_of(HEIGHT, WIDTH, 32, 3), 54, b"\x0f"),
         ("unsupported BMP", "00ff000f"),
+    ),
+    "BMP of masks in RGB order behind a short header": (
+        lambda: fake.changed(
+            fake.bmp_of(HEIGHT, WIDTH, 32, 3), 54, struct.pack("<III", 0xFF, 0xFF00, 0xFF0000)
+        ),
+        ("unsupported BMP", "header of 40"),
     ),
     "BMP with an unknown header": (lambda: fake.changed(fake.bmp(), 14, b"\x29"), ("header", "41")),
     "BMP with pixels in its header": (lambda: fake.changed(fake.bmp(), 10, b"\2"), ("byte 54",)),
