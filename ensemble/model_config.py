@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ensemble.errors import ContractMismatch
-from ensemble.profiles import DEFAULT, ON_A_CPU, PROFILES, STAGES
+from ensemble.profiles import DEFAULT, FUSED, ON_A_CPU, PROFILES, STAGES
 from ensemble.tensors import IMAGE, TensorSpec, answers, levels, logits, pixels
 from ensemble.transform import Transform
 
@@ -60,6 +60,7 @@ class Deployment:
         preprocess: ``python`` isolates bad images, and hosts DALI in the Python backend on a GPU;
             ``dali`` is the native backend, where a bad image fails its whole batch.
         classifier: how the ``gpu`` target runs the ONNX file.
+        fused: the ``cpu`` target's stages are one model, in the ensemble's place.
         max_image_bytes: the largest encoded image, bytes.
         max_image_pixels: the largest picture by its header, pixels.
         max_image_aspect: longer side over shorter side.
@@ -76,6 +77,7 @@ class Deployment:
     scores: str = "softmax"
     preprocess: str = "python"
     classifier: str = "onnxruntime"
+    fused: bool = False
     max_image_bytes: int = 32 * 1024 * 1024
     max_image_pixels: int = 50_000_000
     max_image_aspect: int = 50
@@ -96,6 +98,8 @@ class Deployment:
                 "target cpu: the wheel's server has the Python backend only, "
                 f"got preprocess={self.preprocess} classifier={self.classifier}"
             )
+        if self.fused and self.target != "cpu":
+            raise ContractMismatch(f"fused: expected target cpu, got {self.target}")
         if not 1 <= self.top_k <= self.classes:
             raise ContractMismatch(f"top_k: expected 1 to {self.classes}, got {self.top_k}")
         if self.max_batch_size < 1 or self.instances < 1:
@@ -115,6 +119,8 @@ class Deployment:
 
 def configurations(deployment: Deployment) -> dict[str, Fields]:
     """Model name to its fields, in the proto's own names."""
+    if deployment.fused:
+        return {"ensemble": _fused(deployment)}
     return {
         "preprocess": _preprocess(deployment),
         "classifier": _classifier(deployment),
@@ -128,12 +134,7 @@ def _preprocess(d: Deployment) -> Fields:
     fields["input"][0]["allow_ragged_batch"] = True
     fields |= {"backend": d.preprocess}
     if d.preprocess == "python":
-        fields["parameters"] = _parameters(
-            max_image_aspect=d.max_image_aspect,
-            max_image_bytes=d.max_image_bytes,
-            max_image_pixels=d.max_image_pixels,
-            num_threads=1 if d.target == "cpu" else 4,
-        )
+        fields["parameters"] = _limits(d, num_threads=1 if d.target == "cpu" else 4)
     else:
         fields["parameters"] = _parameters(num_threads=4)
     return fields | _instances(d, d.instances)
@@ -204,6 +205,32 @@ def _ensemble(d: Deployment) -> Fields:
     }
 
 
+def _fused(d: Deployment) -> Fields:
+    fields = _stage(d, "ensemble", (IMAGE,), answers(d.top_k))
+    fields["input"][0]["allow_ragged_batch"] = True
+    fields["backend"] = "python"
+    fields["parameters"] = _limits(
+        d,
+        classes=d.classes,
+        classifier_input=d.ends.input,
+        classifier_output=d.ends.output,
+        classifier_output_type=d.ends.output_type,
+        num_threads=1,
+        scores=d.scores,
+    )
+    return fields | _instances(d, d.instances)
+
+
+def _limits(d: Deployment, **values: int | str) -> Fields:
+    """Parameters of a model that decodes."""
+    return _parameters(
+        max_image_aspect=d.max_image_aspect,
+        max_image_bytes=d.max_image_bytes,
+        max_image_pixels=d.max_image_pixels,
+        **values,
+    )
+
+
 def _stage(
     d: Deployment, name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
 ) -> Fields:
@@ -213,12 +240,14 @@ def _stage(
         "input": [_tensor(spec) for spec in inputs],
         "output": [_tensor(spec) for spec in outputs],
     }
-    batching = PROFILES[d.profile].dynamic_batching(name)
+    # Where all stages are one model, what counts is set for the classifier.
+    batching = PROFILES[d.profile].dynamic_batching("classifier" if d.fused else name)
     if batching is None:
         return fields
     sizes = batching.get("preferred_batch_size")
-    if sizes is None and d.target == "cpu" and name in ON_A_CPU.stages:
-        sizes = ON_A_CPU.value
+    default = FUSED if d.fused else ON_A_CPU
+    if sizes is None and d.target == "cpu" and name in default.stages:
+        sizes = default.value
     if sizes:  # Triton refuses one above the maximum
         sizes = [size for size in sizes if size <= d.max_batch_size]
         batching = batching | {"preferred_batch_size": sizes}

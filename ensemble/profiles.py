@@ -81,6 +81,15 @@ ON_A_CPU = Setting(
     _FIRST_TWO,
 )
 """For the ``cpu`` target, where a profile does not set the sizes itself."""
+FUSED = Setting(
+    "preferred_batch_size",
+    [2],
+    "with no delay, two go as soon as two wait: more save nothing, and nobody waits for more",
+    "docs/performance.md",
+    "nothing known",
+    ("ensemble",),
+)
+"""The same where one model is all stages."""
 
 _PROFILES = (
     Profile(

@@ -9,6 +9,7 @@ And one bad image costs DALI the whole batch. So what will be refused is refused
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,15 @@ class Limits:
     max_bytes: int = 32 << 20
     max_pixels: int = 50_000_000
     max_aspect: float = 50.0
+
+    @classmethod
+    def from_parameters(cls, settings: Mapping[str, str]) -> Limits:
+        """Those of a model's configuration."""
+        return cls(
+            max_bytes=int(settings["max_image_bytes"]),
+            max_pixels=int(settings["max_image_pixels"]),
+            max_aspect=int(settings["max_image_aspect"]),
+        )
 
     def __post_init__(self) -> None:
         """Reject limits that no image could keep.

@@ -78,6 +78,9 @@ def add_deployment(parser: argparse._ActionsContainer, target: str) -> None:
     parser.add_argument(
         "--classifier", choices=CLASSIFIERS, default=default.classifier, help="gpu target: runtime"
     )
+    parser.add_argument(
+        "--fused", action="store_true", help="cpu target: all stages in one model, which is faster"
+    )
 
 
 def deployment_of(options: argparse.Namespace, profile: str) -> Deployment:
@@ -97,4 +100,5 @@ def deployment_of(options: argparse.Namespace, profile: str) -> Deployment:
         instances=default if options.instances is None else options.instances,
         preprocess=options.preprocess,
         classifier=options.classifier,
+        fused=options.fused,
     )

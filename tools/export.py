@@ -17,12 +17,15 @@ from ensemble.profiles import PROFILES
 ROOT = Path(__file__).resolve().parent.parent
 COMMITTED = ROOT / "model_repository"
 
-_CODE = {
-    "preprocess": ("model.py", "dali.py"),
-    "classifier": ("model.py",),
-    "postprocess": ("model.py", "labels.txt"),
-    "ensemble": (".gitkeep",),
-}
+_CODE = (
+    "preprocess/1/model.py",
+    "preprocess/1/dali.py",
+    "classifier/1/model.py",
+    "postprocess/1/model.py",
+    "postprocess/1/labels.txt",
+    "ensemble/1/.gitkeep",
+)
+_FUSED_CODE = ("ensemble/1/model.py", "postprocess/1/labels.txt")
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,20 @@ def texts(deployment: Deployment, verb: str = "export") -> Iterator[tuple[str, s
     ``config.pbtxt`` is the deployment's own profile; ``configs/<profile>.pbtxt`` are all of
     them, for Triton's ``--model-config-name``.
     """
-    yield "preprocess/1/transform.json", deployment.transform.to_json()
-    if deployment.target == "cpu":  # where it normalises as well
-        yield "classifier/1/transform.json", deployment.transform.to_json()
+    transform = deployment.transform.to_json()
+    yield _inside(deployment, "preprocess/1/transform.json"), transform
+    if deployment.target == "cpu" and not deployment.fused:  # where it normalises as well
+        yield "classifier/1/transform.json", transform
     for model, text in _config_texts(deployment, verb):
         yield f"{model}/config.pbtxt", text
     for profile in PROFILES:
         for model, text in _config_texts(replace(deployment, profile=profile), verb):
             yield f"{model}/configs/{profile}.pbtxt", text
+
+
+def _inside(deployment: Deployment, path: str) -> str:
+    """Where a stage's file is; all are the ensemble's where it is the only model."""
+    return f"ensemble/1/{Path(path).name}" if deployment.fused else path
 
 
 def _config_texts(deployment: Deployment, verb: str) -> Iterator[tuple[str, str]]:
@@ -93,11 +102,14 @@ def write_repository(deployment: Deployment, parts: Parts, out: Path) -> Path:
         ) from error
     with scratch:
         half = Path(scratch.name) / "repository"
-        _copy_code(half)
+        _copy_code(deployment, half)
         write_texts(deployment, half, parts.verb)
         if parts.labels is not None:
-            (half / "postprocess" / "1" / "labels.txt").write_text(parts.labels, encoding="utf-8")
-        _copy_classifier(parts, half / "classifier" / "1")
+            labels = half / _inside(deployment, "postprocess/1/labels.txt")
+            labels.write_text(parts.labels, encoding="utf-8")
+        # Not model.onnx, whose ends would be taken for the model's.
+        onnx = "ensemble/1/classifier.onnx" if deployment.fused else "classifier/1/model.onnx"
+        _copy_classifier(parts, half / onnx)
         try:
             half.rename(whole)  # takes the place of an empty folder
         except OSError as error:
@@ -129,17 +141,17 @@ def _place(out: Path) -> Path:
     return whole
 
 
-def _copy_code(repository: Path) -> None:
-    for model, names in _CODE.items():
-        (repository / model / "1").mkdir(parents=True)
-        for name in names:
-            shutil.copyfile(COMMITTED / model / "1" / name, repository / model / "1" / name)
+def _copy_code(deployment: Deployment, repository: Path) -> None:
+    for path in _FUSED_CODE if deployment.fused else _CODE:
+        target = repository / _inside(deployment, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(COMMITTED / path, target)
 
 
-def _copy_classifier(parts: Parts, folder: Path) -> None:
-    shutil.copyfile(parts.onnx, folder / "model.onnx")
+def _copy_classifier(parts: Parts, onnx: Path) -> None:
+    shutil.copyfile(parts.onnx, onnx)
     for name in parts.weights:
-        target = folder / name
+        target = onnx.parent / name
         if target.exists():
             raise ContractMismatch(
                 f"{parts.onnx}: expected its weights under a name of their own, got {name}"

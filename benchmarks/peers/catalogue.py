@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Settings = Mapping[str, Any]
@@ -56,10 +56,17 @@ TANDEM = Peer(
     "Tandem",
     "grpc",
     "ensemble",
-    settings={"profile": "interactive"},
-    tried=({"profile": "bulk"}, {"profile": "baseline"}),
+    settings={"profile": "interactive", "fused": True},
+    tried=({"fused": False}, {"profile": "bulk"}, {"profile": "baseline"}),
     packages=("nvidia-pytriton", "nvidia-dali-cuda120", "onnxruntime", "numpy"),
     port=1,
+)
+STAGES = replace(
+    TANDEM,
+    name="tandem-stages",
+    title="Tandem, three stages",
+    settings={**TANDEM.settings, "fused": False},
+    tried=(),
 )
 FASTAPI = Peer(
     "fastapi",
@@ -78,6 +85,7 @@ RAY = {
 RAY_FAST = {"RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"}
 PEERS = (
     TANDEM,
+    STAGES,
     FASTAPI,
     Peer(
         "litserve",

@@ -144,6 +144,7 @@ def _command(peer: Peer, ports: Sequence[int]) -> list[str]:
         return [str(python_of(peer)), "-m", f"benchmarks.peers.{peer.folder}.server"]
     http, grpc, metrics = ports
     command = [sys.executable, "-m", "tools", "serve", f"--profile={peer.settings['profile']}"]
+    command += ["--fused"] if peer.settings["fused"] else []
     return [*command, f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
 
 

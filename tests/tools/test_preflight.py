@@ -20,7 +20,8 @@ from tools.serve import preflight
 from tools.serve.options import ServeOptions
 from tools.serve.ports import free_ports
 from tools.serve.preflight import check_machine, check_repository, needed_shared_memory_bytes
-from tools.serve.serve import ServeRequest, _token, serve
+from tools.serve.serve import ServeRequest, serve
+from tools.serve.token_file import token_of
 
 CPU = Deployment(target="cpu")
 MIB = 1 << 20
@@ -210,24 +211,24 @@ def test_all_faults_are_said_at_once(taken_port: int, monkeypatch: pytest.Monkey
 
 
 def test_a_token_is_made_for_its_owner_alone(tmp_path: Path) -> None:
-    made = _token(tmp_path / "token")
+    made = token_of(tmp_path / "token")
     assert len(made) == 32
     assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
-    assert _token(tmp_path / "token") == made
+    assert token_of(tmp_path / "token") == made
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two words", "short"])
 def test_a_token_that_is_no_lock_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "token").write_text(text)
     with pytest.raises(ContractMismatch, match=r"--token-file .*: expected one word of at least 8"):
-        _token(tmp_path / "token")
+        token_of(tmp_path / "token")
 
 
 def test_a_token_file_that_can_t_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe" * 8)
     for file in (tmp_path / "missing" / "token", tmp_path, tmp_path / "binary"):
         with pytest.raises(ContractMismatch, match=f"--token-file {file}: "):
-            _token(file)
+            token_of(file)
 
 
 def test_a_repository_that_triton_would_not_load_is_told_before_it_starts(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ def needed_shared_memory_bytes(deployment: Deployment) -> int:
     """What full batches take: PIXELS leave preprocess and enter a Python classifier."""
     height_width = deployment.transform.crop_height * deployment.transform.crop_width
     batch_bytes = deployment.max_batch_size * 3 * height_width  # a byte a level
-    instances = 2 * deployment.instances
-    return _SLACK_BYTES + (instances if deployment.target == "cpu" else 0) * batch_bytes
+    crossing = deployment.target == "cpu" and not deployment.fused
+    return _SLACK_BYTES + (2 * deployment.instances if crossing else 0) * batch_bytes
 
 
 def _shared_memory(deployment: Deployment) -> Iterator[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-import secrets
 import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +32,7 @@ from tools.serve.installation import Installation, of_target
 from tools.serve.options import ServeOptions, command
 from tools.serve.preflight import check_machine, check_repository
 from tools.serve.process import ServerProcess
+from tools.serve.token_file import token_of
 from tools.serve.watch import BackOff, ProgressWatch, StubWatch, model_of
 
 EXAMPLE_MODEL = COMMITTED / "classifier" / "1" / "model.onnx"
@@ -43,7 +43,6 @@ START_ATTEMPTS = 3
 RETIRE_S = 30.0
 """What a model that was loaded again may still need its old stubs for."""
 _UNHEALTHY = re.compile(r"Stub process '(\S+)_\d+_\d+' is not healthy")
-_TOKEN = re.compile(r"[!-~]{8,}")
 
 log = logging.getLogger("tandem.serve")
 
@@ -234,7 +233,12 @@ class Server:
             log.error("%s", error)
 
     def _ready_models(self) -> set[str]:
-        return {name for name in STAGES if health.is_ready(self.options.http_url, name)}
+        return {name for name in self._stages() if health.is_ready(self.options.http_url, name)}
+
+    def _stages(self) -> Sequence[str]:
+        """Models that have stubs: the stages, or the one that is all of them."""
+        repository = self.options.repository
+        return [stage for stage in STAGES if (repository / stage).is_dir()] or ["ensemble"]
 
     def _answers(self) -> bool:
         if self.first_asked is None:
@@ -260,7 +264,7 @@ class Server:
         except ServingError as error:
             log.warning("a probe failed: %s", error)
             named = _UNHEALTHY.search(str(error))
-            self._reload({named[1]} if named else {s for s in STAGES if self._fails(s)})
+            self._reload({named[1]} if named else {s for s in self._stages() if self._fails(s)})
         self._end_hung_stubs(progress, answered)
 
     def _fails(self, stage: str) -> bool:
@@ -332,28 +336,10 @@ def prepare(request: ServeRequest, folder: Path) -> ServeOptions:
     return replace(
         request.options,
         repository=repository.resolve(),
-        token=_token(request.token_file or folder / "token"),
+        token=token_of(request.token_file or folder / "token"),
         shm_prefix=f"{folder.name}_",
         extra=extra,
     )
-
-
-def _token(path: Path) -> str:
-    try:
-        if path.exists():
-            token = path.read_text(encoding="utf-8").strip()
-        else:
-            token = secrets.token_urlsafe(24)
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(token + "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ContractMismatch(f"--token-file {path}: {error}") from error
-    if not _TOKEN.fullmatch(token):  # an empty one would be no lock, and Triton takes no blanks
-        raise ContractMismatch(
-            f"--token-file {path}: expected one word of at least 8 printable ASCII characters; "
-            "remove the file to have one made"
-        )
-    return token
 
 
 def _ready_lines(options: ServeOptions, log_file: Path, request: ServeRequest) -> Iterator[str]:

@@ -23,17 +23,13 @@ class TritonPythonModel:
         as_levels = config["output"][0]["data_type"] == LEVELS
         handed_on = levels(transform) if as_levels else pixels(transform)
         check_declared(config["output"], (handed_on,))
-        settings = {name: int(p["string_value"]) for name, p in config["parameters"].items()}
+        settings = {name: p["string_value"] for name, p in config["parameters"].items()}
         on_gpu = args["model_instance_kind"] == "GPU"
         self.stage = Preprocessor(
             transform,
-            Limits(
-                max_bytes=settings["max_image_bytes"],
-                max_pixels=settings["max_image_pixels"],
-                max_aspect=settings["max_image_aspect"],
-            ),
+            Limits.from_parameters(settings),
             batch_size=max(1, config["max_batch_size"]),
-            num_threads=settings["num_threads"],
+            num_threads=int(settings["num_threads"]),
             device_id=int(args["model_instance_device_id"]) if on_gpu else None,
             as_levels=as_levels,
         )
