@@ -31,7 +31,7 @@ tbody th { font-weight: 500 }
 td, tbody th { vertical-align: top }
 td { white-space: nowrap } small { color: var(--soft); font-size: .85em; white-space: normal }
 small.interval { white-space: nowrap }
-td.words { white-space: normal; overflow-wrap: anywhere; min-width: 7.25em }
+td.words { white-space: normal; overflow-wrap: anywhere; min-width: 8.25em }
 th.words:first-child { overflow-wrap: anywhere; min-width: 6.5em; padding-left: 0 }
 .figures figure { margin: .75rem 0 1.25rem; max-width: 30rem; min-width: 0 }
 @media (min-width: 46rem) {
