@@ -111,7 +111,8 @@ class Asked:
         yield from self.loads.remarks(self.duration_s)
         whole_s = min(self.whole_s, self.budget_s or self.whole_s)
         cells = self.plan.cells_a_round
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
         yield (
-            f"{self.rounds} rounds of {cells} cells of {self.duration_s:g} s: "
+            f"{rounds} of {cells} cell{'' if cells == 1 else 's'} of {self.duration_s:g} s: "
             f"about {in_minutes(whole_s)} min"
         )

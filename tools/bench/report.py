@@ -20,11 +20,13 @@ _HEAD = ("load", "target", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", "
 
 def as_json(record: Record, path: Path) -> str:
     """The record's path, its summaries and the verdict, one object."""
+    summaries = summarise(record)
+    told = verdict(record, summaries)
     fields = {
         "record": str(path),
         "interrupted": record.interrupted,
-        "summary": [asdict(one) for one in summarise(record)],
-        "verdict": asdict(verdict(record)),
+        "summary": [asdict(one) for one in summaries],
+        "verdict": {"sentence": told.sentence, **asdict(told)},
     }
     return json.dumps(fields, indent=1)
 
@@ -35,18 +37,19 @@ def as_text(record: Record, path: Path) -> str:
 
 
 def _lines(record: Record, path: Path) -> Iterator[str]:
-    summaries = sorted(summarise(record), key=lambda one: (one.load.kind, one.load.value))
+    found = summarise(record)
+    summaries = sorted(found, key=lambda one: (one.load.kind, one.load.value))
     protocols = {one.protocol for one in summaries}
     rows = (_row(one, with_protocol=len(protocols) > 1) for one in summaries)
     yield from _table([_HEAD, *rows])
     steps = next((one.steps for one in record.targets if one.steps), ())
     stages = plain(f"mean of {'/'.join(steps)}") if steps else "mean"
     yield f"In brackets: 95% interval over rounds. Batch: {stages}."
-    found = verdict(record)
+    told = verdict(record, found)
     yield ""
-    yield found.sentence
-    yield from found.notes
-    yield f"record: {path}"
+    yield told.sentence
+    yield from told.notes
+    yield f"record: {plain(str(path))}"
 
 
 def _row(one: Summary, with_protocol: bool) -> tuple[str, ...]:

@@ -20,6 +20,16 @@ from tools.record.shape import misfits
 
 FORMAT = "tandem-record"
 VERSION = 1
+_FAULTS = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""Of what a file says, when a record is made of it."""
 
 
 @dataclass(frozen=True)
@@ -248,9 +258,10 @@ def read(path: Path) -> Record:
     fields = read_fields(path, "a record", FORMAT, VERSION)
     try:
         record = _record(fields)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        misfit = next(misfits(record), None)
+    except _FAULTS as error:
         raise ContractMismatch(f"{path}: expected a record, got {error!r:.120}") from error
-    for misfit in misfits(record):
+    if misfit is not None:
         raise ContractMismatch(f"{path}: {misfit}")
     return record
 

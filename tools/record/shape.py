@@ -10,6 +10,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 _WIDEST = 2**63
 """No count is beyond, and no sum of counts leaves floating point."""
+_DEEPEST = 32
+"""Values within values; a configuration of Triton's has half a dozen."""
 
 
 def misfits(instance: Any) -> Iterator[str]:
@@ -37,7 +39,7 @@ def _hints(kind: type) -> dict[str, Any]:
 def _fits(value: Any, hint: Any) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
-        return True
+        return _is_shallow(value)
     if origin in (Union, types.UnionType):
         return any(_fits(value, each) for each in inner)
     if origin is tuple:
@@ -50,3 +52,11 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is int or (hint is float and isinstance(value, int)):
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _WIDEST
     return origin is not None or isinstance(value, hint)
+
+
+def _is_shallow(value: Any, deepest: int = _DEEPEST) -> bool:
+    """Whether it can be written again: that takes a call for each level."""
+    if not isinstance(value, Mapping | list):
+        return True
+    inner = value.values() if isinstance(value, Mapping) else value
+    return deepest > 0 and all(_is_shallow(each, deepest - 1) for each in inner)

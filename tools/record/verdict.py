@@ -14,7 +14,7 @@ from tools.record.difference import AT_SLO, Difference
 from tools.record.intervals import MIN_ROUNDS, Estimate
 from tools.record.record import Record
 from tools.record.summary import Summary, summarise
-from tools.record.words import amount, ends, higher, inverse, lower, percent
+from tools.record.words import HARDLY, amount, ends, higher, inverse, lower, percent
 from tools.terminal import plain
 
 CLOSED_LOOP = (
@@ -30,24 +30,36 @@ class Verdict:
     """What may be said of a record.
 
     Attributes:
-        sentence: for people, on one line.
+        sentences: for people, one for each curve and target.
         notes: what a reader has to know to trust it, a sentence each; may be empty.
         at_equal_load: the differences behind it.
         at_equal_slo: the same, at the SLO.
     """
 
-    sentence: str
+    sentences: tuple[str, ...]
     notes: tuple[str, ...]
     at_equal_load: tuple[Difference, ...]
     at_equal_slo: tuple[AtSlo, ...]
 
+    @property
+    def sentence(self) -> str:
+        """All of them on one line."""
+        return " ".join(self.sentences)
 
-def verdict(record: Record) -> Verdict:
-    """The sentence, and what is behind it."""
-    comparison, summaries = compare(record), summarise(record)
-    sentence = _nothing(record) or " ".join(_said(record, comparison, summaries))
+
+def verdict(record: Record, summaries: Sequence[Summary] | None = None) -> Verdict:
+    """The sentence, and what is behind it.
+
+    Args:
+        record: of which.
+        summaries: of it, where they are at hand.
+    """
+    comparison, summaries = compare(record), summaries or summarise(record)
+    nothing = _nothing(record)
+    said = [nothing] if nothing else _said(record, comparison, summaries)
     notes = tuple(map(plain, _notes(record, summaries)))
-    return Verdict(plain(sentence), notes, comparison.at_equal_load, comparison.at_equal_slo)
+    sentences = tuple(map(plain, said))
+    return Verdict(sentences, notes, comparison.at_equal_load, comparison.at_equal_slo)
 
 
 def _nothing(record: Record) -> str | None:
@@ -72,10 +84,11 @@ def _said(record: Record, comparison: Comparison, summaries: Sequence[Summary]) 
     unit = "images" if all(kind.rows == 1 for kind in record.mix) else "requests"
     pairs = _pairs(comparison)
     for differences in pairs:
-        where = _where(differences[0], pairs)
+        protocols = {pair[0].protocol for pair in pairs}
+        where = _where(differences[0], len(protocols) > 1)
         yield f"{where}, {_pair(differences, unit, record.slo_p95_ms)}."
     if not pairs:
-        yield "; ".join(_alone(comparison, summaries, unit, record.slo_p95_ms)) + "."
+        yield from _alone(comparison, summaries, unit, record.slo_p95_ms)
 
 
 def _pairs(comparison: Comparison) -> list[list[Difference]]:
@@ -87,10 +100,10 @@ def _pairs(comparison: Comparison) -> list[list[Difference]]:
     return [*found.values()]
 
 
-def _where(of: Difference, pairs: Sequence[Sequence[Difference]]) -> str:
-    """Which loads are spoken of; the protocol only where there are several."""
+def _where(of: Difference | AtSlo, with_protocol: bool) -> str:
+    """Which loads are spoken of."""
     loop = "In a closed loop" if of.kind == "closed" else f"With {of.arrivals} arrivals"
-    return loop + (f" over {of.protocol}" if len({pair[0].protocol for pair in pairs}) > 1 else "")
+    return loop + (f" over {of.protocol}" if with_protocol else "")
 
 
 def _pair(differences: Sequence[Difference], unit: str, slo_ms: float | None) -> str:
@@ -157,25 +170,42 @@ def _no_difference(p95: Sequence[Difference]) -> str:
     loads = [one.detectable for one in p95 if one.load and one.detectable is not None]
     overall = [one.detectable for one in p95 if not one.load and one.detectable is not None]
     if loads:
-        seen = f"one of {percent(max(loads))}% or more in p95 at a load"
-        seen += f", or of {percent(overall[0])}% over all," if overall else ""
-        return f"no difference beyond noise {who}: {seen} would mostly have been seen"
+        return _hidden(who, max(loads), overall[0] if overall else None)
     rounds = max(one.rounds for one in p95)
-    few = f"noise is known from {MIN_ROUNDS} rounds on, and {rounds} count"
+    counted = "1 counts" if rounds == 1 else f"{rounds} count"
+    few = f"noise is known from {MIN_ROUNDS} rounds on, and {counted}"
     return f"no difference can be told {who}: {few if rounds < MIN_ROUNDS else p95[0].reason}"
+
+
+def _hidden(who: str, at_load: float, overall: float | None) -> str:
+    """What noise may hide, at one load and over all."""
+    least = min(at_load, math.inf if overall is None else overall)
+    if least > HARDLY:
+        return f"no difference can be told {who}: even twice the p95 may be hidden by noise"
+    at_one = f"one of {percent(at_load)}% or more in p95 at a load"
+    over_all = f", or of {percent(overall)}% over all," if overall is not None else ""
+    if at_load > HARDLY:
+        at_one, over_all = f"one of {percent(least)}% or more in p95 over all loads", ""
+    return f"no difference beyond noise {who}: {at_one}{over_all} would mostly have been seen"
 
 
 def _alone(
     comparison: Comparison, summaries: Sequence[Summary], unit: str, slo_ms: float | None
 ) -> Iterator[str]:
-    """Without anything to compare with."""
-    found = [one for answer in comparison.at_equal_slo for one in answer.sustained]
-    for one in found:
-        yield _limit(one, unit, f"p95 ≤ {slo_ms:g} ms")
-    for summary in summaries if not found else ():
-        p95 = summary.p95_ms
-        known = "not known" if p95 is None else f"{amount(p95.value)} ms{ends(p95, amount)}"
-        yield f"{summary.target}'s p95 at {summary.load.label} is {known}"
+    """Without anything to compare with: a sentence for each curve."""
+    several = len({summary.protocol for summary in summaries}) > 1
+    for at_slo in comparison.at_equal_slo:
+        said = [_limit(one, unit, f"p95 ≤ {slo_ms:g} ms") for one in at_slo.sustained]
+        yield f"{_where(at_slo, several)}, {'; '.join(said)}."
+    if slo_ms is None:
+        yield "; ".join(_p95(one, several) for one in summaries) + "."
+
+
+def _p95(of: Summary, with_protocol: bool) -> str:
+    known = "not known" if of.p95_ms is None else amount(of.p95_ms.value) + " ms"
+    known += "" if of.p95_ms is None else ends(of.p95_ms, amount)
+    over = f" over {of.protocol}" if with_protocol else ""
+    return f"{of.target}'s p95 at {of.load.label}{over} is {known}"
 
 
 def _limit(one: Sustained, unit: str, slo: str) -> str:
@@ -196,7 +226,8 @@ def _notes(record: Record, summaries: Sequence[Summary]) -> Iterator[str]:
         yield "The run was interrupted: this is what was measured until then."
     reasons = [reason for cell in record.cells if (reason := why_unused(cell)) is not None]
     if reasons:
-        yield f"{len(reasons)} of {len(record.cells)} cells do not count: {_most(reasons)}."
+        verb = "does" if len(reasons) == 1 else "do"
+        yield f"{len(reasons)} of {len(record.cells)} cells {verb} not count: {_most(reasons)}."
     for target in dict.fromkeys(summary.target for summary in summaries):
         yield from _failures([summary for summary in summaries if summary.target == target])
 

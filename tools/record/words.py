@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from tools.record.intervals import Estimate
 
+HARDLY = 1.0
+"""A relative difference; where only more than this would have shown, noise hides almost all."""
+
 
 def inverse(ratio: Estimate) -> Estimate:
     """The same seen from the other side."""

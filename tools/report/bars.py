@@ -132,9 +132,10 @@ def _cells(
     for x, one in zip(places, row, strict=True):
         yield text(x, y - _CELL + 20, one.note, class_="note")
         yield node("line", class_="axis", x1=x, x2=x + width, y1=y, y2=y)
-        total, most = sum(one.counts or ()), max(one.counts or (), default=0)
+        counts = [max(count, 0) for count in one.counts or ()]
+        total, most = sum(counts), max(counts, default=0)
         step = width / max(len(bins), 1)
-        for n, count in enumerate(one.counts or ()):
+        for n, count in enumerate(counts):
             if count:
                 height = max(1.0, (_CELL - 26) * count / most)
                 words = node("title", f"{bins[n]}: {count:,} ({percent(count / total)})")

@@ -13,9 +13,10 @@ from tools.record.cells import why_unused
 from tools.record.distribution import Distribution, distributions
 from tools.record.record import Cell
 from tools.record.summary import StageSummary, Summary
+from tools.report import tables
 from tools.report.axes import Axis, linear, logarithmic, nines
 from tools.report.bars import Columns, Grid, Histogram, Row, columns, grid, stacked
-from tools.report.blocks import figure, figures, legend, pieces
+from tools.report.blocks import figure, figures, folded, legend, pieces, table
 from tools.report.lines import Lines, Point, Series, lines
 from tools.report.markup import node
 from tools.report.sheet import Sheet, amount, of_target
@@ -68,11 +69,12 @@ def stages(one: Sheet) -> Iterator[Element]:
     by_load: dict[str, list[Row]] = {}
     for summary in one.summaries:
         rows = by_load.setdefault(f"{summary.load.label}, {summary.protocol}", [])
-        rows += [row for stage in own_stages(summary, one) for row in _row(summary, stage)]
+        rows += [row for stage in one.stages_of(summary) for row in _row(summary, stage)]
     drawn = [_stages(title, rows) for title, rows in by_load.items() if rows]
     if drawn:
         yield pieces(PIECES)
         yield figures(drawn)
+        yield folded("Every stage in figures", table(tables.stages(one)))
     else:
         yield node("p", "The server said nothing of its stages.")
 
@@ -99,16 +101,9 @@ def _row(summary: Summary, stage: StageSummary) -> Iterator[Row]:
         yield Row(summary.target, stage.model, known)
 
 
-def own_stages(summary: Summary, one: Sheet) -> list[StageSummary]:
-    """An ensemble's steps without itself, whose time is theirs; else every model."""
-    steps = [each.steps for each in one.record.targets if each.name == summary.target]
-    known = [step for several in steps for step in several]
-    return [stage for stage in summary.stages if not known or stage.model in known]
-
-
 def batches(one: Sheet) -> Iterator[Element]:
     """Executions by batch size, a chart a target, rows are loads, columns are stages."""
-    found = [stage for each in one.summaries for stage in own_stages(each, one)]
+    found = [stage for each in one.summaries for stage in one.stages_of(each)]
     largest = max((size for stage in found for size in stage.sizes or ()), default=0)
     if not largest:
         yield node("p", "The server said nothing of its batches.")
@@ -121,7 +116,7 @@ def batches(one: Sheet) -> Iterator[Element]:
 
 
 def _batches(title: str, summaries: Sequence[Summary], one: Sheet, largest: int) -> Element:
-    models = list(dict.fromkeys(s.model for each in summaries for s in own_stages(each, one)))
+    models = list(dict.fromkeys(s.model for each in summaries for s in one.stages_of(each)))
     bins = _bins(largest)
     rows = {}
     for each in summaries:

@@ -92,12 +92,12 @@ def _dash(place: int) -> str | None:
     return DASHES[place % len(DASHES)] or None
 
 
-def marker(place: int, x: float, y: float, words: str) -> Element:
+def marker(place: int, x: float, y: float, words: str, is_hollow: bool = False) -> Element:
     """A point of the series with this number; ``words`` are shown where a pointer rests."""
     return node(
         "path",
         node("title", words),
-        class_=f"mark c{place % COLOURS}",
+        class_=f"mark c{place % COLOURS}{' hollow' if is_hollow else ''}",
         d=_PATHS[place % len(_PATHS)],
         transform=f"translate({x:.1f} {y:.1f})",
     )

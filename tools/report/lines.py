@@ -33,6 +33,7 @@ class Point:
         name: beside it, where there is room.
         x_interval: where ``x`` may as well be.
         y_interval: the same of ``y``.
+        is_hollow: whether to doubt it at sight.
     """
 
     x: float
@@ -41,6 +42,7 @@ class Point:
     name: str = ""
     x_interval: Interval | None = None
     y_interval: Interval | None = None
+    is_hollow: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def _one_series(one: Series, frame: Frame) -> Iterator[Element]:
 
 def _markers(one: Series, frame: Frame) -> Iterator[Element]:
     for point in one.points:
-        yield marker(one.place, frame.across(point.x), frame.up(point.y), point.words)
+        place = frame.across(point.x), frame.up(point.y)
+        yield marker(one.place, *place, point.words, point.is_hollow)
 
 
 def _point_names(several: Sequence[Series], frame: Frame) -> Iterator[Element]:

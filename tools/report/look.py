@@ -31,7 +31,7 @@ tbody th { font-weight: 500 }
 td, tbody th { vertical-align: top }
 td { white-space: nowrap } small { color: var(--soft); font-size: .85em; white-space: normal }
 small.interval { white-space: nowrap }
-td.words { white-space: normal; overflow-wrap: anywhere; min-width: 7.25em }
+td.words { white-space: normal; overflow-wrap: anywhere; min-width: 8.25em }
 th.words:first-child { overflow-wrap: anywhere; min-width: 6.5em; padding-left: 0 }
 .figures figure { margin: .75rem 0 1.25rem; max-width: 30rem; min-width: 0 }
 @media (min-width: 46rem) {
@@ -52,6 +52,7 @@ figcaption { font-weight: 600; font-size: .95rem }
 .series { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
 .chart .interval { fill: none; stroke: currentColor; stroke-width: 1.25; opacity: .75 }
 .mark { fill: currentColor; stroke: var(--paper); stroke-width: .75 }
+.hollow { fill: var(--paper); stroke: currentColor; stroke-width: 2 }
 .leader { fill: none; stroke: var(--soft); stroke-width: .75; stroke-dasharray: 1 2 }
 line.limit { stroke: var(--ink); stroke-width: 1.25; stroke-dasharray: 10 4 }
 .expected { fill: none; stroke: var(--c1); stroke-width: 2; stroke-dasharray: 7 3 }
@@ -80,6 +81,8 @@ table { font-size: .925rem }
   table { font-size: .875rem }
   th, td { padding: .3rem .45rem }
   td small { display: block }
+  td small:not(.interval) { min-width: 7.5rem }
+  caption { position: sticky; left: 0; max-width: calc(100vw - 2rem) }
 }
 @media print {
   .figures, .beside { display: grid; grid-template-columns: 1fr 1fr; gap: 0 8mm }

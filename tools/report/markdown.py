@@ -10,7 +10,15 @@ from tools.report.markup import visible
 from tools.report.overview import apart
 from tools.report.provenance import origin
 from tools.report.sheet import Sheet
-from tools.report.tables import Table, answers, at_equal_load, at_equal_slo, failures, unused
+from tools.report.tables import (
+    Table,
+    answers,
+    at_equal_load,
+    at_equal_slo,
+    failures,
+    stages,
+    unused,
+)
 
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~&$!]")
 _NAMING = re.compile(r"[@#]")
@@ -35,6 +43,7 @@ def _one(one: Sheet) -> Iterator[str]:
         yield from _table(each)
     yield from _folded("At equal SLO", _table(at_equal_slo([one])))
     yield from _folded("At equal load", _table(at_equal_load(one)))
+    yield from _folded("Where the time goes", _table(stages(one)))
     yield from _folded("Failures", _table(failures(one)))
     yield from _folded("What was not used", _table(unused(one)))
     yield from _folded("How to repeat it", _repeat(one))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -82,10 +83,22 @@ def _read(paths: Sequence[Path], err: TextIO) -> Iterator[Sheet]:
     from tqdm import tqdm
 
     from tools.record.record import read
-    from tools.report.sheet import sheet
+    from tools.report.sheet import Sheet
 
-    for path in tqdm(paths, "reading", file=err, disable=not err.isatty(), leave=False):
-        yield sheet(path.stem, read(path))
+    files = zip(_names(paths), paths, strict=True)
+    bar = tqdm(files, "reading", len(paths), file=err, disable=not err.isatty(), leave=False)
+    for name, path in bar:
+        yield Sheet(name, read(path))
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Without folder and suffix where that tells them apart, and numbered where nothing does."""
+    stems = Counter(path.stem for path in paths)
+    names = [path.stem if stems[path.stem] == 1 else str(path) for path in paths]
+    return [
+        name if names.count(name) == 1 else f"{name} ({place})"
+        for place, name in enumerate(names, 1)
+    ]
 
 
 def _write(text: str, path: Path, out: TextIO) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from tools.report.markup import visible
+
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 _STYLE = """
@@ -63,6 +65,7 @@ def page(title: str, style: str, body: Iterable[str]) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style></head>\n<body>\n"
+    yield f"<title>{escape(visible(title))}</title>\n"
+    yield f"<style>{_STYLE}{style}</style></head>\n<body>\n"
     yield from body
     yield "\n</body>\n</html>\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from tools.record.intervals import Estimate
 from tools.record.record import Load, Record
-from tools.record.summary import Summary, summarise
+from tools.record.summary import StageSummary, Summary, summarise
 from tools.record.verdict import Verdict, verdict
 from tools.report.words import counted, number
 
@@ -35,21 +36,27 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is reported of one record.
+    """What is reported of one record, reduced once, when it is first asked for.
 
     Attributes:
-        name: of its file.
+        name: tells it from the others.
         record: as it was read.
-        summaries: one for each target, load and protocol.
-        verdict: what may be said of it.
     """
 
     name: str
     record: Record
-    summaries: tuple[Summary, ...]
-    verdict: Verdict
 
-    @property
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """One for each target, load and protocol."""
+        return summarise(self.record)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What may be said of it."""
+        return verdict(self.record, self.summaries)
+
+    @cached_property
     def curves(self) -> dict[Curve, list[Summary]]:
         """Summaries by curve."""
         found: dict[Curve, list[Summary]] = {}
@@ -66,15 +73,16 @@ class Sheet:
         cpu = str(fields.get("cpu", "unknown processor"))
         return f"{counted(cores, 'core')} of {cpu}" if isinstance(cores, int) else cpu
 
+    def stages_of(self, summary: Summary) -> list[StageSummary]:
+        """An ensemble's steps without itself, whose time is theirs; else every model."""
+        steps = [one.steps for one in self.record.targets if one.name == summary.target]
+        known = {step for several in steps for step in several}
+        return [stage for stage in summary.stages if not known or stage.model in known]
+
 
 def curve_of(load: Load, protocol: str) -> Curve:
     """The curve on which a load lies."""
     return Curve(load.kind, load.arrivals, protocol)
-
-
-def sheet(name: str, record: Record) -> Sheet:
-    """A record reduced."""
-    return Sheet(name, record, summarise(record), verdict(record))
 
 
 def places(sheets: Sequence[Sheet]) -> dict[str, int]:

@@ -28,6 +28,18 @@ _ESTIMATES = (
     "generator_cpu_ms_per_request",
     "gpu_utilisation",
 )
+_STAGE = (
+    "requests",
+    "failures",
+    "inferences",
+    "executions",
+    "mean_batch",
+    "request_ms",
+    "queue_ms",
+    "compute_input_ms",
+    "compute_infer_ms",
+    "compute_output_ms",
+)
 _PLAIN = ("late_p99_ms", "gpu_memory_bytes", "resident_bytes")
 _FORMULA = tuple("=+-@\t\r")
 
@@ -37,8 +49,9 @@ def spreadsheet(sheets: Sequence[Sheet]) -> Iterator[str]:
     rows = [_row(one, summary) for one in sheets for summary in one.summaries]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(rows[0] if rows else ())
-    writer.writerows([_harmless(value) for value in row.values()] for row in rows)
+    names = dict.fromkeys(name for row in rows for name in row)
+    writer.writerow(map(_harmless, names))
+    writer.writerows([_harmless(row.get(name)) for name in names] for row in rows)
     yield text.getvalue()
 
 
@@ -68,6 +81,11 @@ def _row(one: Sheet, of: Summary) -> dict[str, Any]:
         **{f"{name}_errors": of.errors.get(name, 0) for name in OUTCOMES[1:]},
         **{k: v for name in _ESTIMATES for k, v in _ends(name, getattr(of, name)).items()},
         **{name: getattr(of, name) for name in _PLAIN},
+        **{
+            f"stage.{stage.model}.{name}": getattr(stage, name)
+            for stage in of.stages
+            for name in _STAGE
+        },
     }
 
 

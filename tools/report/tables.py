@@ -9,8 +9,9 @@ from typing import NamedTuple, TypeAlias
 from tools.record.at_slo import Sustained
 from tools.record.compare import AtSlo
 from tools.record.difference import Difference
-from tools.record.intervals import Estimate
-from tools.record.summary import Answers, Summary
+from tools.record.intervals import MIN_ROUNDS, Estimate
+from tools.record.summary import Answers, StageSummary, Summary
+from tools.record.words import HARDLY
 from tools.report.sheet import Curve, Sheet, amount, interval_words, value_of
 from tools.report.words import UNKNOWN, counted, number, percent
 
@@ -28,7 +29,7 @@ class Figure(NamedTuple):
 
 
 Cell: TypeAlias = str | Figure
-_WHERE = ("target", "load", "protocol")
+_WHERE = ("target", "load")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ def at_equal_slo(sheets: Sequence[Sheet]) -> Table:
     ]
     head = ["record", *head] if several else head
     caption = "The most answers a second while p95 is within the SLO"
-    return Table(caption, head, rows, len(head) - 2, "No SLO was named.")
+    named = any(one.record.slo_p95_ms is not None for one in sheets)
+    nothing = "Nothing was measured." if named else "No SLO was named."
+    return Table(caption, head, rows, len(head) - 2, nothing)
 
 
 def _sustained(at: AtSlo, of: Sustained) -> list[Cell]:
@@ -120,8 +123,12 @@ def _difference(of: Difference | None) -> Figure:
 def _outcome(of: Difference) -> str:
     if of.winner is not None:
         return f"{of.winner} is better"
+    if of.rounds < MIN_ROUNDS:
+        return "too few rounds to tell"
     if of.detectable is None:
-        return ""
+        return "no winner can be told" if of.bound else ""
+    if of.detectable > HARDLY:
+        return "can't be told; twice as much might not have shown"
     return f"no difference beyond noise; {percent(of.detectable)} would have shown"
 
 
@@ -129,7 +136,7 @@ def at_equal_load(one: Sheet) -> Table:
     """p95 and throughput of each target against the first."""
     found: dict[tuple[str, ...], dict[str, Difference]] = {}
     for each in one.verdict.at_equal_load:
-        where = (each.target, _load(each), each.protocol)
+        where = (each.target, _over(one, _load(each), each.protocol))
         found.setdefault(where, {})[each.quantity] = each
     rows: list[list[Cell]] = [
         [*where, *(_difference(by.get(name)) for name in ("p95_ms", "throughput_per_s"))]
@@ -138,7 +145,7 @@ def at_equal_load(one: Sheet) -> Table:
     first = next((target.name for target in one.record.targets), UNKNOWN)
     nothing = "There are no two targets to compare."
     title = f"Times that of {first}, paired by round"
-    return Table(title, (*_WHERE, "p95", "answers/s"), rows, 3, nothing)
+    return Table(title, (*_WHERE, "p95", "answers/s"), rows, 2, nothing)
 
 
 def _load(of: Difference) -> str:
@@ -150,16 +157,22 @@ def _load(of: Difference) -> str:
 def failures(one: Sheet) -> Table:
     """Failures by cause."""
     rows = [
-        [*_where(each), cause, str(count), percent(count / each.requests)]
+        [*_where(one, each), cause, str(count), percent(count / each.requests)]
         for each in one.summaries
         for cause, count in each.errors.items()
     ]
     head = (*_WHERE, "cause", "requests", "share")
-    return Table("Counted at the client", head, rows, 4, "No request failed.")
+    return Table("Counted at the client", head, rows, 3, "No request failed.")
 
 
-def _where(of: Summary) -> list[Cell]:
-    return [of.target, of.load.label, of.protocol]
+def _where(one: Sheet, of: Summary) -> list[Cell]:
+    return [of.target, _over(one, of.load.label, of.protocol)]
+
+
+def _over(one: Sheet, load: str, protocol: str) -> str:
+    """The load, with its protocol where there are several."""
+    several = len({summary.protocol for summary in one.summaries}) > 1
+    return f"{load}, {protocol}" if several else load
 
 
 def mix(one: Sheet) -> Table:
@@ -183,9 +196,11 @@ def kinds(one: Sheet) -> Table:
     """What became of each class."""
     head = (*_WHERE, "class", "answers/s", "p50 ms", "p95 ms", "p99 ms", "failed")
     rows = [
-        [*_where(each), kind.name, *_answers(kind)] for each in one.summaries for kind in each.kinds
+        [*_where(one, each), kind.name, *_answers(kind)]
+        for each in one.summaries
+        for kind in each.kinds
     ]
-    return Table("Answers by class", head, rows, 4, "All requests are of one class.")
+    return Table("Answers by class", head, rows, 3, "All requests are of one class.")
 
 
 def resources(one: Sheet) -> Table:
@@ -199,8 +214,8 @@ def resources(one: Sheet) -> Table:
         "GPU memory MB",
         "sent late, p99 ms",
     )
-    rows = [_where(each) + _resources(each) for each in one.summaries]
-    return Table(f"{UNKNOWN} is not measured", head, rows, 3, "Nothing was measured.")
+    rows = [_where(one, each) + _resources(each) for each in one.summaries]
+    return Table(f"{UNKNOWN} is not measured", head, rows, 2, "Nothing was measured.")
 
 
 def _resources(of: Summary) -> list[Cell]:
@@ -229,12 +244,34 @@ def warm_up(one: Sheet) -> Table:
     return Table("Before anything was measured", head, rows, nothing="No warm-up was recorded.")
 
 
+def stages(one: Sheet) -> Table:
+    """What the server counted for each stage."""
+    times = ("queue ms", "compute input ms", "compute infer ms", "compute output ms")
+    counts = ("executions", "inferences", "mean batch")
+    rows = [
+        [*_where(one, each), stage.model, *map(number, _times_ms(stage)), *_counts(stage)]
+        for each in one.summaries
+        for stage in one.stages_of(each)
+    ]
+    head = (*_WHERE, "stage", *times, *counts)
+    title = "Times are of one request; an inference is one image, an execution one batch"
+    return Table(title, head, rows, 3, "The server said nothing of its stages.")
+
+
+def _times_ms(of: StageSummary) -> tuple[float | None, ...]:
+    return of.queue_ms, of.compute_input_ms, of.compute_infer_ms, of.compute_output_ms
+
+
+def _counts(of: StageSummary) -> list[Cell]:
+    return [f"{of.executions:,}", f"{of.inferences:,}", number(of.mean_batch)]
+
+
 def unused(one: Sheet) -> Table:
     """Cells that do not count."""
     rows = [
-        [*_where(each), str(cell.round + 1), cell.reason]
+        [*_where(one, each), str(cell.round + 1), cell.reason]
         for each in one.summaries
         for cell in each.unused
     ]
     title = f"{counted(len(rows), 'cell')} of {len(one.record.cells)}"
-    return Table(title, (*_WHERE, "round", "why"), rows, 5, "Every cell counts.")
+    return Table(title, (*_WHERE, "round", "why"), rows, 4, "Every cell counts.")

@@ -16,7 +16,7 @@ from tools.report.words import counted, number
 
 _QUANTILES = (
     "From the fastest answer to the slowest: half took less than at p50, one in twenty more than "
-    "at p95, one in a thousand more than at p99.9."
+    "at p95, one in a thousand more than at p99.9. Failed requests are not among them."
 )
 _STAGES = "Of one request in each stage, as the server counts it. Each chart has its own scale."
 _BATCHES = "Executions by batch size, each chart as high as its highest bar."

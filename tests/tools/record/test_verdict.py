@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.records import BASELINE, CLOSED, INTERACTIVE, OPEN, Noise, Server, record
 from tools.record.intervals import Estimate
 from tools.record.record import Kind
-from tools.record.verdict import CLOSED_LOOP, verdict
+from tools.record.verdict import CLOSED_LOOP, _no_difference, verdict
 from tools.record.words import higher, inverse, lower
 
 TWIN = replace(INTERACTIVE, name="twin")
@@ -53,6 +53,35 @@ def test_twins_are_told_apart_by_nothing_and_what_could_have_been_seen_is_said()
     assert "% over all, would mostly have been seen." in sentence
 
 
+def test_what_noise_hides_is_not_put_into_a_number_that_nobody_believes() -> None:
+    """Of three rounds that spread by factors, tens of thousands of per cent would come out."""
+    wild = Noise(cell=1.5)
+    sentence = verdict(record((INTERACTIVE, TWIN), rounds=3, noise=wild)).sentence
+    assert sentence == (
+        "In a closed loop, no difference can be told between twin and interactive: "
+        "even twice the p95 may be hidden by noise."
+    )
+
+
+def test_where_one_load_hides_everything_what_all_loads_show_is_told() -> None:
+    found = verdict(record((INTERACTIVE, TWIN), noise=QUIET)).at_equal_load
+    at_load, over_all = found[0], found[len(CLOSED)]
+    told = _no_difference([replace(at_load, detectable=9.0), replace(over_all, detectable=0.4)])
+    assert told == (
+        "no difference beyond noise between twin and interactive: "
+        "one of 40% or more in p95 over all loads would mostly have been seen"
+    )
+
+
+def test_a_target_alone_is_told_curve_by_curve() -> None:
+    alone = verdict(record((BASELINE,), (*CLOSED, *OPEN), 3, protocols=("grpc", "http"))).sentence
+    assert alone.count("In a closed loop over grpc, baseline ") == 1
+    assert alone.count("In a closed loop over http, baseline ") == 1
+    assert alone.count("With poisson arrivals over http, baseline ") == 1
+    free = record((BASELINE,), CLOSED[:1], 3, protocols=("grpc", "http"), slo_p95_ms=None)
+    assert "p95 at 1 caller over http is " in verdict(free).sentence
+
+
 def test_a_small_gain_everywhere_is_told_over_all_loads() -> None:
     slower = replace(INTERACTIVE, name="slower", base_ms=8.6, image_ms=2.15)
     noise = Noise(cell=0.025, round=0.02)
@@ -91,6 +120,7 @@ def test_failures_are_told_and_decide() -> None:
     [
         ({"cells": ()}, "Nothing can be said: nothing was measured."),
         ({"rounds": 2}, "noise is known from 3 rounds on, and 2 count."),
+        ({"rounds": 1}, "noise is known from 3 rounds on, and 1 counts."),
         ({"rounds": 1}, "no difference can be told between interactive and baseline"),
         ({"targets": (BASELINE,)}, "baseline serves "),
         ({"targets": (BASELINE,), "slo_p95_ms": 1.0}, "is outside p95 ≤ 1 ms already at the least"),
@@ -117,6 +147,8 @@ def test_where_no_cell_counts_the_most_frequent_reason_is_told() -> None:
     )
     assert "The run was interrupted: this is what was measured until then." in told.notes
     assert any(note.startswith("24 of 24 cells do not count") for note in told.notes)
+    told = verdict(replace(given, cells=(*cells[:1], *given.cells[1:])))
+    assert any(note.startswith("1 of 24 cells does not count") for note in told.notes)
 
 
 def test_several_protocols_and_targets_get_a_sentence_each() -> None:

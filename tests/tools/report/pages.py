@@ -12,7 +12,7 @@ import numpy as np
 from tests.fakes.records import BASELINE, CLOSED, INTERACTIVE, OPEN, Server, record
 from tools.record.record import Cell, Kind, Record
 from tools.record.samples import OUTCOMES
-from tools.report.sheet import Sheet, sheet
+from tools.report.sheet import Sheet
 from tools.report.webpage import webpage
 
 NASTY = '<script>alert("x")</script>&amp;\'|`=1+1\x1b[31m\u202e @all #1 \ud800'
@@ -26,11 +26,11 @@ def small(**fields: Any) -> Record:
 
 def page_of(*records: Record) -> str:
     """The page; records are named a, b, …"""
-    return "".join(webpage([sheet(chr(97 + n), one) for n, one in enumerate(records)]))
+    return "".join(webpage([Sheet(chr(97 + n), one) for n, one in enumerate(records)]))
 
 
 def sheet_of(one: Record) -> Sheet:
-    return sheet("a", one)
+    return Sheet("a", one)
 
 
 def failed(cell: Cell) -> Cell:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from tests.fakes.records import CLOSED, OPEN
+from tests.fakes.records import BASELINE, CLOSED, INTERACTIVE, OPEN
 from tests.tools.report.pages import NASTY, ODD, Page, odd_page, page_of, small
+from tools.record.record import Cell, Kind
 from tools.report.look import STYLE
 
 MEGABYTE = 1_000_000
@@ -101,8 +103,84 @@ def test_ten_records_fit_and_are_told_apart() -> None:
 
 def test_records_of_two_machines_are_not_to_be_compared() -> None:
     other = small(origin={"machine": {"cores": 64, "cpu": "another CPU"}})
-    words = "2 machines (2 cores of a CPU; 64 cores of another CPU): compare targets within"
+    words = "differ in machine (2 cores of a CPU; 64 cores of another CPU): compare targets within"
     assert words in Page(page_of(small(), other)).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"slo_p95_ms": 100.0}, "SLO (50 ms; 100 ms)"),
+        ({"slo_p95_ms": None}, "SLO (50 ms; none)"),
+        ({"engine": "perf_analyzer 2.61.0"}, "engine (tandem; perf_analyzer 2.61.0)"),
+        ({"mix": (Kind(rows=8),)}, "requests (100% all of 1 image, samples 60 kB; 100% all of 8"),
+    ],
+)
+def test_records_under_other_conditions_are_not_to_be_compared(
+    fields: dict[str, Any], words: str
+) -> None:
+    assert words in Page(page_of(small(), small(**fields))).text
+
+
+def test_a_point_where_many_failed_is_hollow_and_said_to_flatter() -> None:
+    refusing = small(targets=(BASELINE, replace(INTERACTIVE, refused=0.3)), loads=OPEN[2:3])
+    page = page_of(refusing)
+    assert page.count(' hollow"') == 1
+    assert "A hollow point flatters" in Page(page).text
+    assert "% failed</title>" in page
+    assert ' hollow"' not in odd_page("plain")
+    assert "flatters" not in Page(odd_page("plain")).text
+
+
+def test_a_load_that_could_not_be_drawn_is_named() -> None:
+    plain = small()
+    last = plain.cells[-1]
+    cells = tuple(replace(c, unused="late") if _same(c, last) else c for c in plain.cells)
+    words = "Not drawn for want of answers: interactive at 16 callers."
+    assert words in Page(page_of(replace(plain, cells=cells))).text
+    assert "Not drawn" not in Page(odd_page("plain")).text
+
+
+def _same(one: Cell, other: Cell) -> bool:
+    return (one.target, one.load) == (other.target, other.load)
+
+
+def test_every_stage_is_in_figures_too() -> None:
+    text = Page(odd_page("plain")).text
+    assert "Every stage in figures" in text
+    assert all(words in text for words in ("compute infer ms", "executions", "inferences"))
+
+
+def test_an_slo_that_nothing_was_measured_against_was_named_all_the_same() -> None:
+    assert "No SLO was named." not in Page(odd_page("no cells")).text
+
+
+def test_each_sentence_of_the_verdict_stands_by_itself_with_its_record() -> None:
+    page = page_of(ODD["closed and open"], ODD["plain"])
+    assert len([one for one in Page(page).named("p") if one.get("class") == "verdict"]) == 3
+    said = re.findall(r'<p class="verdict"><a href="#r(\d)">', page)
+    assert said == ["0", "0", "1"]
+
+
+def test_the_protocol_is_told_where_there_are_several() -> None:
+    assert "4 callers, http" in _tables(odd_page("two protocols"))
+    assert "4 callers, grpc" not in _tables(odd_page("plain"))
+
+
+def _tables(page: str) -> str:
+    return " ".join(re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL))
+
+
+def test_few_rounds_are_said_to_be_too_few() -> None:
+    assert "too few rounds to tell" in Page(odd_page("one round")).text
+    assert "too few rounds to tell" not in Page(odd_page("plain")).text
+
+
+def test_counts_that_no_server_has_are_not_drawn() -> None:
+    stage = replace(small().cells[0].stages[0], sizes={1: (5, 0.1), 2: (-5, 0.1)})
+    plain = small()
+    page = page_of(replace(plain, cells=tuple(replace(c, stages=(stage,)) for c in plain.cells)))
+    assert not re.search(r'(width|height)="-', page)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ensemble.errors import ContractMismatch
-from tests.tools.report.pages import ODD, odd_sheet, sheet_of, small
+from tests.fakes.records import CLOSED
+from tests.tools.report.pages import ODD, Page, odd_sheet, sheet_of, small
 from tools.bench.report import as_text
 from tools.cli import main
 from tools.record.record import write
@@ -78,6 +80,19 @@ def test_a_spreadsheet_has_units_in_its_head_and_every_interval() -> None:
     assert row["too_busy_errors"] == "0"
 
 
+def test_a_spreadsheet_has_every_stage_of_every_record() -> None:
+    plain = small(loads=CLOSED[:1], rounds=1)
+    stages = tuple(replace(stage, model=f"={stage.model}") for stage in plain.cells[0].stages)
+    other = replace(plain, cells=tuple(replace(cell, stages=stages) for cell in plain.cells))
+    made = "".join(spreadsheet([sheet_of(plain), sheet_of(other)]))
+    first, *_, last = csv.DictReader(io.StringIO(made, newline=""))
+    assert float(first["stage.classifier.queue_ms"]) >= 0
+    assert float(first["stage.classifier.compute_infer_ms"]) > 0
+    assert first["stage.classifier.executions"] == str(plain.cells[0].stages[1].executions)
+    assert first["stage.=classifier.queue_ms"] == ""  # another record's, not 0
+    assert last["stage.=classifier.queue_ms"] != ""
+
+
 def test_a_spreadsheet_is_as_rfc_4180_has_it() -> None:
     made = "".join(spreadsheet([odd_sheet("nasty")]))
     assert made.endswith("\r\n")
@@ -117,10 +132,41 @@ def test_the_verb_prints_the_summary_when_no_format_is_asked(
     write(small(origin={"machine": {"cores": 64, "cpu": "another\x1b CPU"}}), other)
     assert main(["report", str(path), str(other)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("These records come from 2 machines (2 cores of a CPU; 64 cores")
+    assert printed.startswith("These records differ in machine (2 cores of a CPU; 64 cores")
     assert "\x1b" not in printed
     assert printed.count("In a closed loop, ") == 2
     assert printed.endswith(f"record: {other}\n")
+
+
+@pytest.mark.parametrize("name", [b"two.json", b"\xff\x1b<b>.json"])
+def test_records_of_one_name_are_told_apart_whatever_it_is(
+    path: Path, name: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [path.parent / folder / os.fsdecode(name) for folder in "ab"]
+    for other in others:
+        other.parent.mkdir()
+        write(small(), other)
+    page, table = path.with_suffix(".html"), path.with_suffix(".csv")
+    asked = map(str, [*others, others[1], "--html", page, "--csv", table])
+    assert main(["report", *asked]) == 0
+    read = Page(page.read_text(encoding="utf-8"))
+    assert read.faults == []
+    assert "\x1b" not in read.text
+    assert len({row[0] for row in csv.reader(table.read_text(encoding="utf-8").splitlines())}) == 4
+    assert main(["report", str(others[0])]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_record_nested_without_end_is_refused(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for depth in (40, 900):
+        nested = '{"a":' * depth + "1" + "}" * depth
+        deep = path.with_name("deep.json")
+        text = path.read_text(encoding="utf-8")
+        deep.write_text(text.replace('"origin": {', f'"origin": {{"deep": {nested},', 1))
+        assert main(["report", str(deep), "--html", str(path.with_name("x.html"))]) == 2
+        assert "deep.json: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["--html", "--csv", "--markdown"])
