@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ensemble.errors import ContractMismatch
@@ -36,9 +38,36 @@ def test_on_a_cpu_a_batch_ends_at_four_unless_the_profile_says_otherwise() -> No
     assert configurations(Deployment())["classifier"]["dynamic_batching"] == {}
 
 
+def test_fused_is_one_model_that_clients_cannot_tell_from_the_ensemble() -> None:
+    deployment = Deployment(target="cpu", instances=3, top_k=7, fused=True)
+    found = configurations(deployment)
+    assert found.keys() == {"ensemble"}
+    ensemble = configurations(replace(deployment, fused=False))["ensemble"]
+    assert found["ensemble"]["input"] == [{**ensemble["input"][0], "allow_ragged_batch": True}]
+    for field in ("name", "max_batch_size", "output"):
+        assert found["ensemble"][field] == ensemble[field]
+    assert found["ensemble"]["instance_group"] == [{"kind": "KIND_CPU", "count": 3}]
+
+
+@pytest.mark.parametrize(
+    ("profile", "batching"),
+    [
+        ("interactive", {"preferred_batch_size": [2]}),
+        ("recipe-bulk", PROFILES["recipe-bulk"].dynamic_batching("classifier")),
+        ("baseline", None),
+    ],
+)
+def test_fused_batches_as_the_profile_has_it_for_the_classifier(
+    profile: str, batching: dict[str, object] | None
+) -> None:
+    found = configurations(Deployment(target="cpu", profile=profile, fused=True))["ensemble"]
+    assert found.get("dynamic_batching") == batching
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ({"fused": True}, "fused: expected target cpu, got gpu"),
         ({"target": "tpu"}, "target"),
         ({"profile": "fast"}, "profile"),
         ({"target": "cpu", "preprocess": "dali"}, "Python backend only"),
