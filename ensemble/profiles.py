@@ -85,7 +85,7 @@ FUSED = Setting(
     "preferred_batch_size",
     [2],
     "with no delay, two go as soon as two wait: more save nothing, and nobody waits for more",
-    "docs/performance.md",
+    "docs/decisions.md",
     "nothing known",
     ("ensemble",),
 )

@@ -78,9 +78,7 @@ def add_deployment(parser: argparse._ActionsContainer, target: str) -> None:
     parser.add_argument(
         "--classifier", choices=CLASSIFIERS, default=default.classifier, help="gpu target: runtime"
     )
-    parser.add_argument(
-        "--fused", action="store_true", help="cpu target: all stages in one model, which is faster"
-    )
+    parser.add_argument("--fused", action="store_true", help="cpu target: all stages in one model")
 
 
 def deployment_of(options: argparse.Namespace, profile: str) -> Deployment:
