@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ensemble.errors import Overloaded, ServingError
-from tools.arguments import add_deployment, add_profile, deployment_of, positive, seconds
+from tools.arguments import (
+    INTERRUPTED,
+    add_deployment,
+    add_profile,
+    deployment_of,
+    positive,
+    seconds,
+)
+from tools.terminal import discard
 
 Verb = Callable[[argparse.Namespace], int]
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -21,8 +29,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        0 good, 1 a check failed, 2 usage or configuration, 3 server not reachable.
+        0 good (also when the reader of the output has left), 1 a check failed, 2 usage or
+        configuration, 3 server not reachable, 130 interrupted.
     """
+    try:
+        code = _run(arguments)
+        print(end="", flush=True)  # or Python finds out only when it ends
+    except BrokenPipeError:
+        discard(sys.stdout)
+        return 0
+    except KeyboardInterrupt:  # before a verb heeds it: what it needs is imported first
+        return INTERRUPTED
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
     for stream in (sys.stdout, sys.stderr):  # what a terminal can't show must not end a verb
         if isinstance(stream, io.TextIOWrapper):
@@ -35,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ServingError as error:
         print(f"tandem: {error.label}: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"tandem: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,9 @@
-"""Text that came from elsewhere, as a terminal may be shown it: nothing that it would obey."""
+"""What a terminal, or whatever is in its place, may be given, and what is done when it is gone."""
 
 from __future__ import annotations
+
+import os
+from typing import TextIO
 
 
 def printable(text: str, encoding: str | None) -> str:
@@ -15,3 +18,14 @@ def printable(text: str, encoding: str | None) -> str:
 def plain(text: str) -> str:
     """One line: a question mark for each letter that it would obey."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def discard(*streams: TextIO) -> None:
+    """Send what is still buffered nowhere, or Python complains about the pipe when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        try:
+            os.dup2(nowhere, stream.fileno())
+        except (OSError, ValueError):
+            continue  # not a file of the system
+    os.close(nowhere)

@@ -70,7 +70,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         err: for the progress.
 
     Returns:
-        0 good, 1 when no cell counts, 130 when Ctrl-C ended it; what was measured is written.
+        0 good, 1 when no cell counts or none has an answer, 130 when Ctrl-C ended it; what was
+        measured is written.
 
     Raises:
         ServingError: before or while it was measured; what was measured is written.

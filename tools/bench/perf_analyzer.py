@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -89,7 +90,10 @@ class PerfAnalyzer:
 def _exit_code(
     command: Sequence[str], log: int, limit_s: float, tick: Callable[[float], None]
 ) -> int | None:
-    """None when it had to be killed. It is in a session of its own: Ctrl-C is for us to heed."""
+    """None when it had to be killed. It is in a session of its own: Ctrl-C is for us to heed.
+
+    What is on a PATH may be a script around the program, so that it is ended with what it started.
+    """
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
     ) as process:
@@ -100,14 +104,15 @@ def _exit_code(
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     return process.wait(TICK_S)
         finally:
-            process.kill()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     return None
 
 
 def _words(log_file: Path) -> str:
-    """What it said of its failure, among much else."""
-    lines = log_file.read_text(errors="replace").split("\n")
-    telling = [line for line in lines if "error" in line.lower()] or ["nothing"]
+    """What it said of its failure, among much else: its first error, else its last words."""
+    lines = [line for line in log_file.read_text(errors="replace").split("\n") if line.strip()]
+    telling = [line for line in lines if "error" in line.lower()] or lines[-1:] or ["nothing"]
     return in_brief(" ".join(telling[0].split()))
 
 

@@ -45,7 +45,8 @@ def bench(asked: Asked, out: TextIO, err: TextIO) -> int:
             out.write(text(keeper.record, keeper.path) + "\n")
     if keeper.record.interrupted:
         return INTERRUPTED
-    return 0 if any(cell.unused is None for cell in keeper.record.cells) else 1
+    useful = (cell.unused is None and cell.samples.served.any() for cell in keeper.record.cells)
+    return 0 if any(useful) else 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ together is the server's work.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from functools import partial
@@ -19,6 +18,7 @@ from tools.client.report import Report, Result, progress
 from tools.client.sources import Source, find, images
 from tools.client.transport import Transport, connected
 from tools.client.window import in_order
+from tools.terminal import discard
 
 Connect = Callable[[str, str | None, float], AbstractContextManager[Transport]]
 
@@ -48,9 +48,9 @@ def run(options: ClassifyOptions, out: TextIO, err: TextIO, connect: Connect = c
         report.say(str(error))
         return error.exit_code
     except BrokenPipeError:
-        _discard(out, err)
+        discard(out, err)
     except OSError as error:  # of the output: those of input and network are translated
-        _discard(out)
+        discard(out)
         report.say(f"cannot write the results: {error.strerror or error}")
         return 1
     except KeyboardInterrupt:
@@ -82,14 +82,3 @@ def _ask(transport: Transport, image: tuple[str, bytes | OSError]) -> tuple[str,
         return name, transport.classify([data])[0]
     except ServingError as error:
         return name, error
-
-
-def _discard(*streams: TextIO) -> None:
-    """Send what is still buffered nowhere, or Python complains about the pipe when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in streams:
-        try:
-            os.dup2(nowhere, stream.fileno())
-        except (OSError, ValueError):
-            continue  # not a file of the system
-    os.close(nowhere)

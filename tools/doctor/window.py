@@ -186,7 +186,9 @@ def stage_of(model: Model, config: Config, snapshots: Sequence[Snapshot]) -> Sta
 
 def _reasons(model: Model, life: Sequence[Snapshot]) -> dict[str, int] | None:
     """Failures by reason; their counters go on over a reload, and restart after an unload."""
-    ends = [one.metrics.failures.get(model, {}) for one in (life[0], life[-1]) if one.metrics]
+    ends = [
+        one.metrics.failures.get(model, {}) for one in (*life[:1], *life[1:][-1:]) if one.metrics
+    ]
     if len(ends) < 2:
         return None
     added = {reason: count - ends[0].get(reason, 0) for reason, count in ends[1].items()}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ensemble.errors import ServingError
+from ensemble.errors import ContractMismatch, ServingError
+from tools.arguments import INTERRUPTED
 from tools.perf_analyzer.install import install
 from tools.perf_analyzer.program import FOLDER
 
@@ -16,6 +17,11 @@ def main() -> int:
     except ServingError as error:
         sys.stderr.write(f"tools.perf_analyzer: {error.label}: {error}\n")
         return error.exit_code
+    except OSError as error:
+        sys.stderr.write(f"tools.perf_analyzer: {error}\n")
+        return ContractMismatch.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
     sys.stdout.write(f"{path}\n")
     return 0
 

@@ -59,11 +59,11 @@ def read_export(path: Path) -> Requests:
             for one in experiment["requests"]
             if one["response_timestamps"]
         ]
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        times_s = np.array(sorted(pairs), np.float64).reshape(-1, 2) / 1e9
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise BackendFailure(
             f"perf_analyzer's export: expected requests, got {error!r:.120}"
         ) from error
-    times_s = np.array(sorted(pairs), np.float64).reshape(-1, 2) / 1e9
     return Requests(times_s[:, 0], times_s[:, 1])
 
 

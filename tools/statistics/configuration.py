@@ -121,7 +121,7 @@ def config_of(fields: Mapping[str, Any]) -> Config:
     """From ``GET v2/models/M/config``; a field that is not there has the proto's default.
 
     Raises:
-        ValueError, TypeError, AttributeError, KeyError: it is not Triton's.
+        ValueError, TypeError, AttributeError, KeyError, OverflowError: it is not Triton's.
     """
     steps = (fields.get("ensemble_scheduling") or {}).get("step", ())
     batching = fields.get("dynamic_batching")
@@ -187,7 +187,7 @@ def read_config(url: str, model: Model) -> Config:
     fields = get_json(path)
     try:
         return config_of(fields)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelUnavailable(
             f"{path}: expected Triton's model configuration, got {fields!s:.80} ({error!r:.80})"
         ) from error

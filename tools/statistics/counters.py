@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from ensemble.errors import ModelUnavailable
 from tools.statistics.http import get_json
 
+_MOST = 2**64
+"""Triton's counters have 64 bits."""
+
 
 class Model(NamedTuple):
     """One version of one model; each has a queue of its own."""
@@ -20,8 +23,8 @@ class Model(NamedTuple):
     @property
     def path(self) -> str:
         """Of its part of the API."""
-        name = urllib.parse.quote(self.name, safe="")
-        return f"/v2/models/{name}" + (f"/versions/{self.version}" if self.version else "")
+        name, version = (urllib.parse.quote(one, safe="") for one in self)
+        return f"/v2/models/{name}" + (f"/versions/{version}" if version else "")
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def read_counters(url: str) -> dict[Model, Counters]:
             Model(str(row["name"]), str(row.get("version", ""))): _counters(row)
             for row in fields["model_stats"]
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelUnavailable(
             f"{path}: expected Triton's statistics, got {fields!s:.80} ({error!r:.80})"
         ) from error
@@ -126,25 +129,33 @@ def _counters(row: Mapping[str, Any]) -> Counters:
     batches = row.get("batch_stats")
     hits = stats.get("cache_hit")
     return Counters(
-        requests=int(stats["success"]["count"]),
-        failures=int(stats["fail"]["count"]),
-        inferences=int(row["inference_count"]),
-        executions=int(row["execution_count"]),
+        requests=_whole(stats["success"]["count"]),
+        failures=_whole(stats["fail"]["count"]),
+        inferences=_whole(row["inference_count"]),
+        executions=_whole(row["execution_count"]),
         request_s=_seconds(stats["success"]),
         queue_s=_seconds(stats["queue"]),
         compute_input_s=_seconds(stats["compute_input"]),
         compute_infer_s=_seconds(stats["compute_infer"]),
         compute_output_s=_seconds(stats["compute_output"]),
-        cache_hits=None if hits is None else int(hits["count"]),
-        sizes=None if batches is None else {int(b["batch_size"]): _size(b) for b in batches},
+        cache_hits=None if hits is None else _whole(hits["count"]),
+        sizes=None if batches is None else {_whole(b["batch_size"]): _size(b) for b in batches},
     )
 
 
 def _seconds(duration: Mapping[str, Any]) -> float:
-    return int(duration["ns"]) / 1e9
+    return _whole(duration["ns"]) / 1e9
+
+
+def _whole(value: Any) -> int:
+    if not 0 <= float(value) < _MOST:
+        raise ValueError(f"expected a counter, got {value!s:.40}")
+    return int(value)
 
 
 def _size(batch: Mapping[str, Any]) -> Size:
     """Of one entry of ``batch_stats``, which counts an execution once, whatever its size."""
     parts = ("compute_input", "compute_infer", "compute_output")
-    return Size(int(batch["compute_infer"]["count"]), sum(_seconds(batch[part]) for part in parts))
+    return Size(
+        _whole(batch["compute_infer"]["count"]), sum(_seconds(batch[part]) for part in parts)
+    )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LEAST_INTERVAL_S = 0.1
 """Each look costs the server a little."""
+LONGEST_INTERVAL_S = 3600.0
+"""Nobody waits longer, and an operating system does not wait for ever."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +48,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     if options.json and not options.once:
         raise ContractMismatch("--json: expected --once beside it")
-    if options.interval_s < LEAST_INTERVAL_S:
+    if not LEAST_INTERVAL_S <= options.interval_s <= LONGEST_INTERVAL_S:
         raise ContractMismatch(
-            f"--interval-s {options.interval_s:g}: expected {LEAST_INTERVAL_S:g} or more"
+            f"--interval-s {options.interval_s:g}: expected {LEAST_INTERVAL_S:g} to "
+            f"{LONGEST_INTERVAL_S:g}"
         )
     screen = None if options.once else _screen()
     watch = Watch(options.url, options.metrics_url, tuple(options.model))

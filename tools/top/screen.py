@@ -123,6 +123,7 @@ class _Screen:
 
     def __init__(self, window: curses.window, view: View) -> None:
         self._window, self._view, self._offset = window, view, 0
+        self._lines: dict[int, list[Line]] = {}  # of the view, by width
         self._glyphs = glyphs_for(locale.nl_langinfo(locale.CODESET))
         self._looks = _looks()
         window.nodelay(True)
@@ -143,6 +144,7 @@ class _Screen:
         if isinstance(found, BaseException):
             raise found
         self._view = found
+        self._lines.clear()
 
     def _obey(self) -> bool:
         """Every key that was pressed; whether to stay."""
@@ -155,7 +157,9 @@ class _Screen:
 
     def _draw(self) -> None:
         height, width = self._window.getmaxyx()
-        lines = render(self._view, width, self._glyphs)
+        if width not in self._lines:
+            self._lines[width] = render(self._view, width, self._glyphs)
+        lines = self._lines[width]
         self._offset = max(0, min(self._offset, len(lines) - height))
         self._window.erase()
         for y, line in enumerate(page(lines, height, self._offset)):

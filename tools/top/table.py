@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.top.text import Glyphs, Line, Span, Style, cells, clean, left, number, percent
+from tools.top.text import Glyphs, Line, Span, Style, cells, clean, cut, left, number, percent
 from tools.top.view import Row, View
 
 MIN_NAME = 12
@@ -66,16 +66,18 @@ _COLUMNS = (
 def table(view: View, width: int, glyphs: Glyphs) -> Iterator[Line]:
     """A title and a line for each row."""
     names = [
-        _indent(row.depth, glyphs) + name + (" !" if row.stage.seen.failures else "")
+        (_indent(row.depth, glyphs) + name, " !" if row.stage.seen.failures else "")
         for row, name in zip(view.rows, names_of(view.rows, glyphs), strict=True)
     ]
-    name_width = min(max(MIN_NAME, *map(cells, names)), max(MIN_NAME, width // 3))
+    longest = max(cells(name + mark) for name, mark in names)
+    name_width = min(max(MIN_NAME, longest), max(MIN_NAME, width // 3))
     columns = _that_fit(width - name_width, view.has_quantiles)
     title = "".join(column.title.rjust(column.width) for column in columns)
     yield (Span(left("model", name_width, glyphs) + title, Style.STRONG),)
-    for row, name in zip(view.rows, names, strict=True):
+    for row, (name, mark) in zip(view.rows, names, strict=True):
         figures = "".join(column.value(row, glyphs).rjust(column.width) for column in columns)
-        yield (Span(left(name, name_width, glyphs) + figures, _style(row)),)
+        marked = cut(name, name_width - len(mark), glyphs.more) + mark
+        yield (Span(left(marked, name_width, glyphs) + figures, _style(row)),)
 
 
 def _indent(depth: int, glyphs: Glyphs) -> str:

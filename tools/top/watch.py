@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ensemble.errors import DeadlineExceeded, ModelUnavailable, ServingError
+from ensemble.errors import DeadlineExceeded, ModelUnavailable
 from tools.doctor.window import check_names, stage_of
 from tools.statistics.address import Address, reach
 from tools.statistics.configuration import Config, read_config
@@ -18,7 +18,7 @@ from tools.top.view import View
 
 LOADS_KEPT_S = 60.0
 _UNKNOWN = Config(backend="", max_batch_size=0, instances=None)
-"""Of a model that leaves while it is looked at."""
+"""Of a model that leaves while it is looked at, or does not say."""
 
 
 @dataclass
@@ -55,11 +55,11 @@ class Watch:
         try:
             address = address or reach(self.url, self.metrics_url)
             now = take(address.url, address.metrics_url, self.now_s)
+            if not self._configs:
+                check_names(self.models, now)
+            view = self._seen(address, before or now, now)
         except DeadlineExceeded as error:  # no deadline of the caller's: it is not to be had
             raise ModelUnavailable(str(error)) from error
-        if not self._configs:
-            check_names(self.models, now)
-        view = self._seen(address, before or now, now)
         self._address, self._before = address, now
         return view
 
@@ -90,7 +90,8 @@ class Watch:
             if earlier is None or not earlier.is_before(counters):
                 kept[model] = now.at_s
             was_idle = earlier is not None and earlier.requests == 0 < counters.requests
-            if kept.get(model) == now.at_s or was_idle or model not in self._configs:
+            is_new = before is now or kept.get(model) == now.at_s or was_idle
+            if is_new or self._configs.get(model, _UNKNOWN) is _UNKNOWN:
                 self._configs[model] = _config(url, model)
         self._loaded_s = {m: s for m, s in kept.items() if now.at_s - s <= LOADS_KEPT_S}
 
@@ -98,5 +99,5 @@ class Watch:
 def _config(url: str, model: Model) -> Config:
     try:
         return read_config(url, model)
-    except ServingError:
+    except ModelUnavailable:
         return _UNKNOWN

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +78,18 @@ def test_a_request_that_fails_ends_the_run_and_is_quoted(
     assert len(found.samples) == 0
 
 
+def test_without_an_error_its_last_words_are_quoted(tmp_path: Path, engine: PerfAnalyzer) -> None:
+    found = run(
+        tmp_path, engine, "import sys; print('Measured'); print('Failed to\\n'); sys.exit(2)"
+    )
+    assert found.fault == "perf_analyzer ended with 2: Failed to"
+
+
+def test_a_program_that_was_killed_is_a_fault(tmp_path: Path, engine: PerfAnalyzer) -> None:
+    found = run(tmp_path, engine, "import os; os.kill(os.getpid(), 9)")
+    assert found.fault == "perf_analyzer ended with -9: nothing"
+
+
 def test_a_program_that_leaves_nothing_is_a_fault(tmp_path: Path, engine: PerfAnalyzer) -> None:
     found = run(tmp_path, engine, "")
     assert found.fault is not None
@@ -88,6 +102,24 @@ def test_a_program_that_hangs_is_ended(
     monkeypatch.setattr(module, "MOST_EXTRA_S", -30.9)  # of 1 s and the caller's 30 s
     found = run(tmp_path, engine, HANGS)
     assert found.fault == "perf_analyzer did not end within 0 s"
+
+
+def test_a_script_around_the_program_is_ended_with_it(tmp_path: Path, engine: PerfAnalyzer) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    path = tmp_path / "perf_analyzer"
+    path.write_text(f"#!/bin/sh\nsh -c 'echo I am here; sleep 60' > {pipe}\n")
+    path.chmod(0o755)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def interrupt_once_it_runs(_: float) -> None:
+        if select.select([reader], [], [], 0)[0] and os.read(reader, 100):
+            raise KeyboardInterrupt
+
+    assert engine.run(CLOSED, interrupt_once_it_runs).interrupted
+    assert select.select([reader], [], [], 10)[0]  # nobody holds the other end any more
+    assert os.read(reader, 100) == b""
+    os.close(reader)
 
 
 def test_ctrl_c_ends_it_without_samples(tmp_path: Path, engine: PerfAnalyzer) -> None:

@@ -393,6 +393,9 @@ def telnet(handler: Any) -> None:
         (body({"error": "no"}), "expected Triton's statistics"),
         (body({"model_stats": [{"name": "m"}]}), "expected Triton's statistics"),
         (body({"model_stats": [row(3, inference_count="many")]}), "expected Triton's statistics"),
+        (body({"model_stats": [row(3, inference_count=1e999)]}), "expected Triton's statistics"),
+        (body({"model_stats": [row(3, inference_count=10**400)]}), "expected Triton's statistics"),
+        (body({"model_stats": [row(3, inference_count=-1)]}), "expected Triton's statistics"),
         (body({"error": "statistics\nare off"}, 403), "got 403: statistics are off"),
         (body("", 404), "got 404: HTTP 404"),
         (broken_off, "broke off|IncompleteRead"),
@@ -441,8 +444,9 @@ def test_nobody_listens() -> None:
         read_counters(f"http://127.0.0.1:{free_ports(1)[0]}")
 
 
-def test_a_configuration_that_is_none(server: OddServer) -> None:
-    server.pages["/v2/models/m/versions/1/config"] = body({"max_batch_size": "large"})
+@pytest.mark.parametrize("size", ["large", 1e999])
+def test_a_configuration_that_is_none(server: OddServer, size: Any) -> None:
+    server.pages["/v2/models/m/versions/1/config"] = body({"max_batch_size": size})
     with pytest.raises(ModelUnavailable, match="expected Triton's model configuration"):
         doctor(server)
 

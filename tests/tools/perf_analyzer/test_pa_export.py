@@ -56,7 +56,16 @@ def test_a_request_without_an_answer_is_not_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", '{"experiments": []}', '{"experiments": [{"requests": 3}]}', "[1]"]
+    "content",
+    [
+        "",
+        "{}",
+        '{"experiments": []}',
+        '{"experiments": [{"requests": 3}]}',
+        '{"experiments": [{"window_boundaries": [1e999], "requests": []}]}',
+        "[1]",
+        "[" * 100_000,
+    ],
 )
 def test_what_is_no_export_is_said_to_be_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "e").write_text(content)

@@ -92,9 +92,13 @@ def test_a_python_without_curses_says_so(
     assert once(triton)[0] == 0
 
 
-def test_a_look_costs_the_server_too_much_to_come_at_once(triton: BusyTriton) -> None:
-    with pytest.raises(ContractMismatch, match=r"--interval-s 0\.01: expected 0\.1 or more"):
-        top(f"--url={triton.address}", "--interval-s=0.01")
+@pytest.mark.parametrize("interval_s", ["0.01", "1e+10"])
+def test_an_interval_that_costs_the_server_too_much_or_never_ends(
+    triton: BusyTriton, interval_s: str
+) -> None:
+    message = f"--interval-s {interval_s}: expected 0.1 to 3600"
+    with pytest.raises(ContractMismatch, match=re.escape(message)):
+        top(f"--url={triton.address}", f"--interval-s={interval_s}", "--once")
 
 
 def test_ctrl_c_between_two_looks(triton: BusyTriton, monkeypatch: pytest.MonkeyPatch) -> None:

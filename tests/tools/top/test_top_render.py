@@ -192,6 +192,11 @@ def test_failures_are_marked_by_more_than_colour() -> None:
     assert "5.00" in text
 
 
+def test_the_mark_of_failures_is_not_cut_off_with_a_long_name() -> None:
+    text = shown(view(made=[stage(config(), {1: 100}, failures=50, name="m" * 90)]))
+    assert "mmm… !   " in text
+
+
 def test_a_server_that_is_away_has_no_figures() -> None:
     text = shown(View("http://h:8000", fault="http://h:8000/v2: Connection refused"))
     assert "! no answer, asking again: http://h:8000/v2: Connection refused" in text

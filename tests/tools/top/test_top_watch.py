@@ -64,6 +64,7 @@ def test_counters_that_begin_again_are_counted_from_there(triton: BusyTriton) ->
     found = rows(view)
     assert found["first"].stage.seen.requests == triton.per_look
     assert found["first"].stage.reloaded
+    assert found["first"].rejected is None  # reasons are counted on over a load
     assert found["first"].refuses  # the configuration was read again
     assert not found["second"].refuses
     assert view.loads == {FIRST: 0.0}
@@ -94,6 +95,15 @@ def test_a_configuration_that_is_gone_again_is_not_known(triton: BusyTriton) -> 
     watch = watching(triton)
     watch.look()
     assert rows(watch.look())["first"].stage.config.instances is None
+
+
+def test_a_configuration_that_could_not_be_read_is_asked_for_again(triton: BusyTriton) -> None:
+    path = "/v2/models/chain/versions/1/config"
+    config = triton.odd.pages.pop(path)
+    watch = watching(triton)
+    watch.look()
+    triton.odd.pages[path] = config
+    assert rows(watch.look())["chain"].is_ensemble
 
 
 def test_configurations_are_read_once(triton: BusyTriton) -> None:
@@ -131,6 +141,29 @@ def test_a_server_that_comes_back_begins_anew(
     triton.requests = dict.fromkeys(triton.requests, 5000)  # more than before: another life
     assert watch.look().rows == ()
     assert rows(watch.look())["first"].stage.seen.requests == triton.per_look
+
+
+def test_a_server_that_comes_back_may_be_set_otherwise(triton: BusyTriton) -> None:
+    watch = watching(triton)
+    watch.look()
+    pages = dict(triton.odd.pages)
+    triton.odd.pages = dict.fromkeys(pages, hung_up)
+    with pytest.raises(ModelUnavailable):
+        watch.look()
+    triton.odd.pages = pages
+    triton.batching = {"default_queue_policy": {"max_queue_size": 5}}
+    watch.look()
+    assert rows(watch.look())["first"].refuses
+
+
+def test_a_server_that_freezes_over_its_configurations_is_away(
+    triton: BusyTriton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http.get_json, "__defaults__", (0.1,))
+    triton.odd.pages["/v2/models/chain/versions/1/config"] = triton.odd.silence
+    with pytest.raises(ModelUnavailable, match="no answer within"):
+        watching(triton).look()
+    assert "/v2/models/first/versions/1/config" not in triton.odd.asked
 
 
 def test_metrics_that_come_later_are_found(
