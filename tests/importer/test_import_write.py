@@ -12,6 +12,7 @@ import pytest
 from ensemble.errors import ContractMismatch
 from ensemble.model_config import Deployment
 from ensemble.pbtxt import parse
+from ensemble.profiles import STAGES
 from ensemble.transform import Transform
 from tests.conftest import SAMPLES
 from tests.importer.networks import save, small
@@ -57,7 +58,7 @@ def test_a_repository_holds_all_that_triton_needs(
     assert (out / "postprocess/1/labels.txt").read_text(encoding="utf-8") == "a\nb\nc\nd\n"
     transform = Transform.from_file(out / "preprocess/1/transform.json")
     assert (transform.resize_shorter, transform.crop_height) == (37, 32)
-    for path in COMMITTED.glob("*/1/*.py"):
+    for path in [path for stage in STAGES for path in COMMITTED.glob(f"{stage}/1/*.py")]:
         assert (out / path.relative_to(COMMITTED)).read_text() == path.read_text()
     first = (out / "classifier/config.pbtxt").read_text().splitlines()[0]
     assert first == f"# Rendered: tandem import --target {target} --profile bulk"
